@@ -234,7 +234,7 @@ class Executor(OutputCode):
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
 
     def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
-        """Wraps results that stay in the memory of a card. A donated argument that became one takes it as its contents."""
+        """Wraps results that stay in the memory of a card. A donated argument takes the result that it became."""
         results: list[torch.Tensor] = []
         for handle, wrap, in_order in zip(handles, self._wraps, self._in_order, strict=True):
             written = None if handle.argument is None else donated.get(handle.argument)

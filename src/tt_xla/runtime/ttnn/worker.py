@@ -65,7 +65,6 @@ if __name__ == "__main__":  # a fork is safe only before TT-NN starts threads
     guard(int(sys.argv[3]), (int(sys.argv[1]), int(sys.argv[2])))
 
 import contextlib  # noqa: E402
-import functools  # noqa: E402
 import importlib.metadata  # noqa: E402
 import importlib.util  # noqa: E402
 
@@ -168,10 +167,6 @@ class Contents:
         device, tensor = self.made[0]
         return Contents(None, device, ttnn.clone(tensor))
 
-    def data_type(self):
-        """Returns the name of the data type; an empty text for an array."""
-        return data_type(self.made[0][1]) if self.made else ""
-
 
 def has_form(tensor, dtype, layout, memory_config):
     """Returns whether a tensor has a data type, a layout and a memory config, which is None on the host."""
@@ -218,7 +213,8 @@ class Program:
             self.stored_in_folder = self.utils.stored
             self.utils.load = self.load
             self.utils.stored = self.array
-            self.utils.Trace = functools.partial(self.new_trace, self.utils.Trace)
+            new_trace = self.utils.Trace
+            self.utils.Trace = lambda *arguments: self.traces.append(new_trace(*arguments)) or self.traces[-1]
             self.ones, self.utils.ones = self.utils.ones, self.passed_or_ones
             if not self.folder:
                 self.utils.host_call = self.host_call
@@ -246,10 +242,6 @@ class Program:
             for name in own:
                 sys.modules.pop(name, None)
             sys.modules.update(others)
-
-    def new_trace(self, kind, *arguments):
-        self.traces.append(kind(*arguments))
-        return self.traces[-1]
 
     def load(self, name, dtype, layout, device=None, memory_config=None, mapper=None, padded=None):
         """Returns an argument or constant as a tensor, which is made once for the same contents.
@@ -294,9 +286,7 @@ class Program:
     def array(self, name):
         """Returns an argument that TT-NN has no data type for: an array, or a list of the arrays of all chips."""
         names = self.shards.get(name, [name])
-        if len(set(names)) == 1:
-            return self.elements(names[0])
-        return [self.elements(shard) for shard in names]
+        return self.elements(names[0]) if len(set(names)) == 1 else [self.elements(shard) for shard in names]
 
     def bind(self, message):
         """Binds arguments to the contents that a request names or passes."""
@@ -335,8 +325,7 @@ class Program:
             raise TypeError(f"forward returned {type(results).__name__}, not a list of tensors")
         sent = self.answered(results, message)
         answer = {"prepared": prepares, "types": [kind for _, kind in sent]}
-        if before is not None:
-            answer["predicted_us"] = device.predicted_us - before
+        answer |= {} if before is None else {"predicted_us": device.predicted_us - before}
         answer["device_us"] = self.worker.measured() if message["profile"] else None
         answer["results"] = self.worker.memory.write([array for array, _ in sent])
         del results, inputs, weights, sent
@@ -348,7 +337,7 @@ class Program:
         if self.weights is not None and not message["prepare"] and not self.folder:
             return dict(self.weights), False
         weights = self.module["load_weights"](self.device)
-        changed = self.folder and self.names & _names(message["tensors"])
+        changed = self.folder and self.names & {name.partition(".")[0] for name in message["tensors"]}
         prepares = "const_eval" in self.module and bool(message["prepare"] or self.prepared is None or changed)
         if prepares:
             all_weights = dict(weights)
@@ -403,11 +392,6 @@ class Program:
             raise HostFailed
         arrays = [self.worker.memory.read(segment) for segment in answer["arrays"]]
         return [self.utils.held(array, dtype) for array, dtype in zip(arrays, output_dtypes, strict=True)]
-
-
-def _names(tensors):
-    """Returns the names of the arguments whose tensors or shards a request passes."""
-    return {name.partition(".")[0] for name in tensors}
 
 
 def array_in_own_type(utils, result):
@@ -534,8 +518,8 @@ class Worker:
 
     def fetched(self, contents):
         """Returns the answer with the elements of contents."""
-        array = contents.elements(self.utils)
-        return {"results": self.memory.write([narrowed(array) if contents.data_type() == "BFLOAT16" else array])}
+        made = contents.made[0][1] if contents.made else contents.array
+        return {"results": self.memory.write([array_in_own_type(self.utils, made)])}
 
     def failed(self, error):
         """Returns the answer that reports an error."""
