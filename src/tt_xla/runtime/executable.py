@@ -21,6 +21,7 @@ import torch
 
 from tt_xla import environment
 from tt_xla.cost.residency import called
+from tt_xla.cost.timeline import Slice, timeline
 from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, Program
 from tt_xla.runtime import control, lifetimes, observation
 from tt_xla.runtime.binding import Code, Linked, Step
@@ -41,7 +42,7 @@ from tt_xla.runtime.transfer import ArgumentReader, Version, declared
 from tt_xla.runtime.traps import Trapping, traps_of
 from tt_xla.runtime.weights import ProgramWeights, Spare
 from tt_xla.stage_times import FIRST_RUN, stage
-from tt_xla.target import Target
+from tt_xla.target import Target, load_target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
@@ -119,6 +120,8 @@ class Executable:
         """Adds the checks of option ``trap``; None without it. A program with traps runs without fused kernels."""
         self._declared = [declared(result) for result in program.results]
         self.counters = Counters()
+        self.keeps_results = False
+        """Whether :meth:`run_keeping` leaves results on a card, which has memory of its own."""
         self.predicted_us = program.predicted_device_us
         self._entry = program.functions[0]
         self._reader = ArgumentReader(program, self._entry)
@@ -148,6 +151,11 @@ class Executable:
         self.fused = self._fused_kernels()
         self._all_fresh = False
         """Whether all results have their declared types and lie in memory that nobody else has."""
+
+    @functools.cached_property
+    def timeline(self) -> list[Slice]:
+        """The kernels of a run on each chip, with predicted times."""
+        return timeline(self.source, load_target(self.source.target))
 
     @property
     def traced(self) -> bool:
@@ -208,17 +216,44 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
+        return self._observed_run(tensors, versions, donated)
+
+    def run_keeping(
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int] = ()
+    ) -> list[Any]:
+        """Runs the Program once, like :meth:`run`, and leaves the results in the memory of a card.
+
+        A :class:`~tt_xla.runtime.ttnn.handles.Handle` that :meth:`takes` accepts may stand for a tensor; that of a
+        donated argument is lost.
+
+        Returns:
+            A handle for each result.
+        """
+        return self._observed_run(tensors, versions, donated, keeps=True)
+
+    def takes(self, position: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
+        return False
+
+    def _observed_run(
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], **how: bool
+    ) -> list[Any]:
+        """Runs the Program once, and tells observers."""
         if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
+        began = time.time_ns() if observation.ENDED else 0
         with self.device.lock, settled():
             for chip in self.devices:
                 chip.begin_run()
             try:
-                return self._run_alone(tensors, versions, donated)
+                results = self._run_alone(tensors, versions, donated, **how)
             finally:
                 for chip in self.devices:
                     chip.reporter.end(self.predicted_us)
+        for observer in observation.ENDED:
+            observer(self, began)
+        return results
 
     def _run_alone(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]

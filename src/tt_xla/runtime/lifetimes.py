@@ -7,8 +7,17 @@ table by version rather than a list of :class:`~tt_xla.observers.Observers`.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from typing import Protocol
+
+VERSIONS = itertools.count(1)
+"""Source of versions. All frontends share it, so a version is unique in the process."""
+
+
+def new_version() -> int:
+    """Returns a version that nothing else in the process has."""
+    return next(VERSIONS)
 
 
 class Keeper(Protocol):

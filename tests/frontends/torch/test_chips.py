@@ -15,6 +15,7 @@ import torch_xla.runtime as xr
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack
 
+from tt_xla.frontends.torch import session
 from tt_xla.runtime import get_device
 
 
@@ -187,9 +188,7 @@ def test_memory_is_counted_for_each_chip():
 
 
 def test_memory_that_one_chip_lacks_another_has(monkeypatch):
-    from tt_xla.frontends.torch.device.buffers import MEMORY
-
-    monkeypatch.setattr(MEMORY[1], "allocated", get_device().target.dram_usable_bytes - 100)
+    monkeypatch.setattr(session.current.memory[1], "allocated", get_device().target.dram_usable_bytes - 100)
     torch.ones(64).to("tt:2")
     with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate 256 bytes"):
         torch.ones(64).to("tt:1")

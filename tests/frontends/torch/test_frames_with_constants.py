@@ -8,10 +8,11 @@ import sys
 import pytest
 import torch
 from torch._dynamo.decorators import leaf_function, nonstrict_trace, substitute_in_graph
+from torch._dynamo.variables.functions import PolyfilledFunctionVariable
 
 from tt_xla.frontends.torch import backend
 from tt_xla.frontends.torch.fingerprints import Fingerprints
-from tt_xla.frontends.torch.private import aot_cache, dynamo_patches
+from tt_xla.frontends.torch.private import aot_cache
 
 pytestmark = pytest.mark.skipif(not aot_cache.IS_SUPPORTED, reason="this PyTorch has no cache that we can extend")
 
@@ -24,6 +25,11 @@ LIBRARY.impl("scaled", lambda x: x * VALUES["factor"], "CompositeImplicitAutogra
 @torch.compiler.assume_constant_result
 def constant():
     return VALUES["factor"]
+
+
+@torch.compiler.assume_constant_result
+def constant_of(number):
+    return VALUES["factor"] * number
 
 
 class WithMethod:
@@ -61,15 +67,6 @@ def _leaf(x):
     return (torch.empty_like(x),)
 
 
-def replaced(number):
-    return VALUES["factor"]
-
-
-@substitute_in_graph(replaced, can_constant_fold_through=True)
-def _polyfill(number):
-    return VALUES["factor"]
-
-
 OBJECT = WithMethod()
 READERS = {
     "function": lambda x: x * constant(),
@@ -78,8 +75,9 @@ READERS = {
     "allow_in_graph": lambda x: allowed(x),
     "nonstrict_trace": lambda x: traced_by_autograd(x),
     "leaf_function": lambda x: leaf(x)[0],
-    "substitute_in_graph": lambda x: x * replaced(1),
     "op whose kernel is traced": lambda x: torch.ops.frames_with_constants.scaled(x),
+    "constant of an argument": lambda x: x * constant_of(1),
+    "method of a new object": lambda x: x * WithMethod().constant(),
     "getenv": lambda x: x * float(os.getenv("FRAMES_WITH_CONSTANTS", "0")),
     "recursion limit": lambda x: x * (sys.getrecursionlimit() - BEFORE),
 }
@@ -116,22 +114,23 @@ def test_what_a_trace_holds_without_a_guard_is_read_again(reader, monkeypatch):
     assert results == [[2.0, 2.0], [3.0, 3.0]]
 
 
-def test_variables_of_the_standard_library_are_guarded(monkeypatch):
-    compiled = torch.compile(READERS["getenv"], backend="tt")
+def test_what_dynamo_calls_in_place_of_a_polyfill_is_read_again(monkeypatch):
+    def replaced(number):
+        return VALUES["factor"]
+
+    def reader(x):
+        return x * replaced(1)
+
     results = []
-    for factor in (2.0, 3.0):
-        _set(factor, monkeypatch)
-        results.append(compiled(torch.ones(1)).item())
-    assert results == [2.0, 3.0]
-
-
-def test_constants_of_this_package_are_kept(monkeypatch):
-    kept = []
-    monkeypatch.setattr(dynamo_patches.FRAME_SETTINGS, "key", "key")
-    for function in (torch.nn.functional.relu, backend.tt, len, constant):
-        dynamo_patches.forget_unless_versioned(function)
-        kept.append(dynamo_patches.FRAME_SETTINGS.key)
-    assert kept == ["key", "key", "key", None]
+    wrapped = substitute_in_graph(replaced, can_constant_fold_through=True)(lambda number: VALUES["factor"])
+    try:
+        for factor in (2.0, 3.0):
+            _set(factor, monkeypatch)
+            results.append(_in_new_process(reader))
+    finally:  # no frame is stored while it is there
+        for function in (replaced, wrapped):
+            PolyfilledFunctionVariable._get_polyfill_handlers().pop(function)
+    assert results == [[2.0, 2.0], [3.0, 3.0]]
 
 
 def test_decorators_of_dynamo_change_the_fingerprint_of_a_function():

@@ -7,8 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tt_xla.frontends.torch import lowering
-from tt_xla.frontends.torch.device.dispatch import MODE
+from tt_xla.frontends.torch import lowering, session
 
 TABLE = torch.arange(20.0).view(5, 4)
 BAD = torch.tensor([[0, 5], [1, 2]])
@@ -121,7 +120,7 @@ def test_positions_that_are_constants_of_the_graph(device: str, count: int) -> N
 
 
 def test_eager_mode_checks_computed_positions_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODE, "eager", True)
+    monkeypatch.setattr(session.current.mode, "eager", True)
     table = TABLE.to("tt")
     positions = (table[0, :1] * 0 + 9.5).long()
     for call in (

@@ -8,7 +8,8 @@ import pytest
 import torch
 import torch_xla
 
-from tt_xla.frontends.torch.device.buffers import MEMORY, Buffer
+from tt_xla.frontends.torch import session
+from tt_xla.frontends.torch.device.buffers import Buffer
 from tt_xla.runtime import get_device
 
 BFP8 = {"experimental_weight_dtype": "bfp_bf8"}
@@ -34,7 +35,7 @@ def full(monkeypatch):
     """Pretends that other tensors take all of the DRAM except ``left`` bytes."""
 
     def fill(left: int) -> None:
-        monkeypatch.setattr(MEMORY[0], "allocated", get_device().target.dram_usable_bytes - left)
+        monkeypatch.setattr(session.current.memory[0], "allocated", get_device().target.dram_usable_bytes - left)
 
     yield fill
     monkeypatch.undo()
@@ -132,7 +133,7 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
         model = torch.nn.Linear(64, 64).bfloat16().to("tt")
 
         def compiled() -> int:
-            return metrics.counters[metrics.COMPILED]
+            return session.current.counters[metrics.COMPILED]
 
         def run(model: torch.nn.Module, seed: int) -> torch.Tensor:
             x = torch.full((4, 64), float(seed), dtype=torch.bfloat16)

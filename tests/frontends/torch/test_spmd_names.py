@@ -30,8 +30,8 @@ from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShardedTensor
 from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel
 
 from tests.closeness import relative_error
-from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device import chips, placements
+from tt_xla.frontends.torch import compilation, session
+from tt_xla.frontends.torch.device import placements
 
 ROUNDING = 2**-7
 """Relative error of a few layers and their gradients, whose factors the matrix unit cuts to 11 significant bits."""
@@ -438,7 +438,7 @@ def test_older_module_names_have_the_same_names():
 
 
 def test_shardings_that_the_compiler_chooses(monkeypatch, mesh):
-    monkeypatch.setattr(chips.STATE, "chooses_shardings", False)
+    monkeypatch.setattr(session.current.chips, "chooses_shardings", False)
     metrics.clear_all()
     reference, x = nn.Linear(512, 512), torch.randn(2048, 512)
     model = distribute_module(copy.deepcopy(reference), mesh, xs.auto_policy)

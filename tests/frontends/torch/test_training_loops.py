@@ -11,8 +11,7 @@ import torch.nn.functional as F
 import torch_xla
 
 from tests.closeness import relative_error
-from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device.buffers import MEMORY
+from tt_xla.frontends.torch import compilation, session
 from tt_xla.runtime import get_device
 
 MODES = ["compiled", "recorded"]
@@ -144,7 +143,7 @@ def test_a_step_that_runs_out_of_memory_can_be_done_again(mode, part, monkeypatc
         def fill(where: str, on: bool, filled=filled) -> None:
             if on and where == part:
                 usable = get_device().target.dram_usable_bytes
-                monkeypatch.setattr(MEMORY[0], "allocated", usable - 64)
+                monkeypatch.setattr(session.current.memory[0], "allocated", usable - 64)
                 filled.append(where)
 
         def step(number: int, on: bool, optimizer=optimizer, call=call, fill=fill) -> float:

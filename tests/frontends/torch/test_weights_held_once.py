@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import buffer_of
-from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.runtime import recorded_runs
 from tt_xla.runtime.emulator.fast import onednn
 
@@ -44,11 +44,11 @@ def run(call, times=5, seed=1):
 def test_bytes_go_and_results_stay(options):
     network, _ = model()
     gc.collect()  # reference cycles may hold tensors of earlier tests
-    allocated = MEMORY[0].current()
+    allocated = session.current.memory[0].allocated
     results = run(compiled(network, options), 6)
     assert offloaded_flags(network) == [True, True, False]  # the program keeps a bias as it is
     assert all(torch.equal(result, results[0]) for result in results)
-    assert MEMORY[0].current() == allocated  # the card still holds them
+    assert session.current.memory[0].allocated == allocated  # the card still holds them
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -125,13 +125,13 @@ def test_a_program_that_ends_leaves_them_readable():
 
 
 def test_a_module_that_ends_leaves_nothing():
-    before = MEMORY[0].current()
+    before = session.current.memory[0].allocated
     network, parameters = model()
     run(compiled(network, {}))
     del network, parameters
     torch._dynamo.reset()
     gc.collect()
-    assert MEMORY[0].current() == before
+    assert session.current.memory[0].allocated == before
 
 
 def test_a_host_op_beside_them_leaves_them_offloaded():

@@ -14,7 +14,7 @@ import torch_xla.distributed.parallel_loader as pl  # noqa: E402
 
 from tt_xla.environment import debug_level  # noqa: E402
 from tt_xla.errors import OptionError  # noqa: E402
-from tt_xla.frontends.torch.device.mode import MODE  # noqa: E402
+from tt_xla.frontends.torch import session  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def reports(monkeypatch, tmp_path):
     """Returns a function that returns the reports since its last call: their kinds, and their lines."""
     path = tmp_path / "reports.txt"
     monkeypatch.setenv("PT_XLA_DEBUG", "1")
-    monkeypatch.setitem(vars(MODE), "debug_level", debug_level())
+    monkeypatch.setitem(vars(session.current.mode), "debug_level", debug_level())
     monkeypatch.setenv("PT_XLA_DEBUG_FILE", str(path))
 
     def read():
@@ -115,7 +115,7 @@ def test_a_compiled_function_names_its_programs(reports):
 
 def test_levels(reports, monkeypatch):
     def kinds():
-        monkeypatch.setitem(vars(MODE), "debug_level", debug_level())
+        monkeypatch.setitem(vars(session.current.mode), "debug_level", debug_level())
         torch_xla.runtime.clear_computation_cache()
         y = torch.ones(2, device="xla") + 1
         torch_xla.sync()
@@ -151,7 +151,7 @@ def test_the_first_of_several_replicas_reports(reports, monkeypatch):
 
 def test_without_a_file_reports_are_on_standard_error(monkeypatch, capsys):
     monkeypatch.setenv("PT_XLA_DEBUG", "true")
-    monkeypatch.setitem(vars(MODE), "debug_level", debug_level())
+    monkeypatch.setitem(vars(session.current.mode), "debug_level", debug_level())
     monkeypatch.setenv("PT_XLA_DEBUG_MAX_FRAME", "1")
     y = torch.ones(2, device="xla") * 7
     torch_xla.sync()

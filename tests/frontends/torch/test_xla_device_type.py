@@ -12,7 +12,7 @@ torch_xla = pytest.importorskip("torch_xla")
 
 import torch_xla.debug.metrics as met  # noqa: E402
 
-from tt_xla.frontends.torch.device.mode import MODE  # noqa: E402
+from tt_xla.frontends.torch import session  # noqa: E402
 
 MAKERS = {
     "empty": lambda device: torch.empty(3, device=device),
@@ -66,7 +66,7 @@ def test_elementwise_ops_copy_one_of_two_tensors_from_the_cpu():
 
 
 def test_without_torch_xla_tensors_of_two_devices_do_not_mix(monkeypatch):
-    monkeypatch.setattr(MODE, "copies_operands", False)
+    monkeypatch.setattr(session.current.mode, "copies_operands", False)
     with pytest.raises(RuntimeError, match="found at least two devices, tt:0 and cpu"):
         torch.ones(2, device="tt") + torch.ones(2)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import sys
 import threading
+import weakref
 
 import pytest
 import torch
@@ -142,6 +144,26 @@ def test_scanned_layers_are_those_in_a_sequence(is_layer_pure):
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
     assert scan_layers([], x) is x
+
+
+def test_what_is_kept_for_a_pure_layer_ends_with_it():
+    """Another layer may have its address later."""
+    copies = weakref.WeakSet()
+
+    class Doubled(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+        def __setstate__(self, state):
+            super().__setstate__(state)
+            copies.add(self)
+
+    layer, x = Doubled(2, 2).to("tt"), torch.ones(2, device="tt")
+    scan_layers([layer], x, is_layer_pure=True)
+    kept = len(copies)
+    del layer
+    gc.collect()
+    assert [kept, len(copies)] == [1, 0]
 
 
 @pytest.mark.parametrize(

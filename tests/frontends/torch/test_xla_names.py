@@ -14,8 +14,7 @@ torch_xla = pytest.importorskip("torch_xla")
 import torch_xla.core.xla_model as xm  # noqa: E402
 import torch_xla.utils.utils as xu  # noqa: E402
 
-from tt_xla.frontends.torch import settings  # noqa: E402
-from tt_xla.frontends.torch.device.mode import MODE  # noqa: E402
+from tt_xla.frontends.torch import session, settings  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -441,7 +440,7 @@ def test_classes_of_a_floating_type(shape):
 
 
 def test_classes_of_a_floating_type_are_an_error_without_torch_xla(monkeypatch):
-    monkeypatch.setattr(MODE, "takes_floating_classes", False)
+    monkeypatch.setattr(session.current.mode, "takes_floating_classes", False)
     with pytest.raises(RuntimeError, match=r"expected .* to be Long"):
         torch.nn.functional.cross_entropy(torch.ones(2, 3, device="tt"), torch.zeros(2, device="tt"))
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
-_callbacks: weakref.WeakValueDictionary[bytes, Callable[[Any], None]] = weakref.WeakValueDictionary()
-"""JAX's callbacks by the key that a program names them with. JAX keeps them alive while it compiles the program."""
+from tt_xla.frontends.jax import session
 
 
 def remember(key: bytes, callback: Callable[[Any], None]) -> None:
     """Remembers the callback that a program names with a key."""
-    _callbacks[key] = callback
+    session.current.callbacks[key] = callback
 
 
 def report(key: bytes, sharding: str) -> None:
@@ -24,6 +22,6 @@ def report(key: bytes, sharding: str) -> None:
     """
     from jaxlib import xla_client
 
-    callback = _callbacks.get(key)
+    callback = session.current.callbacks.get(key)
     if callback is not None:
         callback(xla_client.HloSharding.from_string(sharding))

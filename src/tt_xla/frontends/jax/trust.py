@@ -10,19 +10,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator
 
-_own_compilations: list[None] = []
+from tt_xla.frontends.jax import session
 
 
 @contextlib.contextmanager
 def own_compilation() -> Generator[None]:
     """Trusts every program that reaches the plugin inside the ``with`` block, on whichever thread it does."""
-    _own_compilations.append(None)
+    trusted = session.current.trusted
+    trusted.append(None)
     try:
         yield
     finally:
-        _own_compilations.pop()
+        trusted.pop()
 
 
 def is_own() -> bool:
     """Returns whether a ``with own_compilation()`` block is active."""
-    return bool(_own_compilations)
+    return bool(session.current.trusted)

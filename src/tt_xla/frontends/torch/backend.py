@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import functools
 import operator
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.compilation import clear_programs, compiled_programs
 from tt_xla.frontends.torch.device import metrics, register
 from tt_xla.frontends.torch.dynamic import fix_marked_sizes, report_recompilation
-from tt_xla.frontends.torch.errors import Surfacing
+from tt_xla.frontends.torch.errors import in_torch_classes
 from tt_xla.frontends.torch.executor import Executor
 from tt_xla.frontends.torch.graph import run_passes
 from tt_xla.frontends.torch.graph.marks import renamed_groups
@@ -32,8 +31,8 @@ from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
 from tt_xla.frontends.torch.private.aot_cache import OutputCode, SerializableAOTDispatchCompiler
-from tt_xla.frontends.torch.private.dynamo import config, never_trace_code, never_trace_module
-from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS
+from tt_xla.frontends.torch.private.dynamo import config, never_trace_module
+from tt_xla.frontends.torch.private.dynamo_patches import current_compilation
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.names import optional
 from tt_xla.frontends.torch.private.patches import compiling
@@ -53,17 +52,6 @@ BoxedCall = Callable[[list[Any]], Sequence[Any]]
 # Dynamo must not trace these: eager kernels run while it looks for frames to compile, and a model may call the others.
 for _name in ("aten", "device", "outputs", "private", "unwrapped"):
     never_trace_module(f"tt_xla.frontends.torch.{_name}")
-
-
-def _skip_generated_code() -> None:
-    """Keeps dynamo out of the ``__init__`` methods that ``dataclass`` writes: no file name tells it to skip them."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("tt_xla.frontends.torch.device.")]
-    classes = {item for module in modules for item in vars(module).values() if dataclasses.is_dataclass(item)}
-    for item in classes:
-        never_trace_code(item.__init__.__code__)
-
-
-_skip_generated_code()
 
 
 def tt(
@@ -91,7 +79,7 @@ def tt(
     """
     register()
     _check_minifier()
-    with Surfacing(), compiling(), stage(AUTOGRAD):
+    with in_torch_classes(), compiling(), stage(AUTOGRAD):
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
         frame_settings.apply()
@@ -146,7 +134,8 @@ def tt(
                 direct_graph.append(loaded[0])
         fix_marked_sizes()
         is_kept = cached is not None and cached.has_key and direct_graph and not marks
-        FRAME_SETTINGS.graphs.append(direct_graph[0] if is_kept else None)
+        if (compilation := current_compilation()) is not None:
+            compilation.add_graph(direct_graph[0] if is_kept else None)
         call = direct[0] if direct else compiled
         call = marking(call, marks) if marks else call
         return _as_module(call, graph_module) if config.repro_after else call

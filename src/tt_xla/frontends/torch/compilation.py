@@ -9,14 +9,14 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from tt_xla.environment import selected_system
-from tt_xla.frontends.torch import program_cache, settings
+from tt_xla.frontends.torch import program_cache, session, settings
 from tt_xla.frontends.torch.custom_ops import COLLECTIVE, FULL_TO_SHARD, MARK, SHARD_TO_FULL
-from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement, default_mesh, meshes_of
 from tt_xla.frontends.torch.saved_module import SavedModule, saved
 from tt_xla.ir.mesh import Mesh
@@ -43,6 +43,7 @@ class Loaded(NamedTuple):
         executable: the runtime's object, which may keep parameters in a form of its own; None in tests and for programs
             for several chips.
         placements: placement of each result of a program for several chips; None for other programs.
+        keeps: whether :meth:`Executable.run_keeping` may take the place of ``run``.
         chosen: placement of each argument if the compiler chose those of some; else empty.
     """
 
@@ -51,10 +52,12 @@ class Loaded(NamedTuple):
     executable: Executable | None = None
     placements: Sequence[Placement | None] | None = None
     chosen: Sequence[Placement | None] = ()
+    keeps: bool = False
 
 
-_PROGRAMS: dict[tuple[str, CompileOptions, str], Program] = {}
-"""Compiled programs by hash of the module, options and system, the least recently requested first."""
+class _Programs(dict[tuple[str, CompileOptions, str], Program]):
+    """The session's programs by hash of the module, options and system, the least recently requested first."""
+
 
 MOST_PROGRAMS = 512
 """Number of compiled programs that are kept; the least recently requested end first."""
@@ -82,9 +85,11 @@ def compile_and_load(
         ResourceExhaustedError: the program does not fit on the device.
     """
     from tt_xla.codegen.export import exporting
+    from tt_xla.frontends.torch.lanes import show_chips_if_built
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
+    show_chips_if_built()
     text = module.digest if isinstance(module, SavedModule) else str(module)
     system = selected_system()
     names_meshes = any(target in text for target in (MARK, FULL_TO_SHARD, SHARD_TO_FULL))
@@ -105,19 +110,20 @@ def compile_and_load(
     key = (f"{devices}{digest}", options.of_program, system)
     modules: dict[str, str] = {}
     cache = None if options.export_path else program_cache.current()  # an export needs the modules of a compilation
-    program = None if options.generates_source else _PROGRAMS.pop(key, None)
+    programs = session.current.part(_Programs)
+    program = None if options.generates_source else programs.pop(key, None)
     if program is None and cache is not None:
         program = cache.load(key)
     if program is None:
         program = _found_or_compiled(module, options, devices, modules, cache is not None)
         if cache is not None:
             cache.store(key, program, modules)
-    _PROGRAMS[key] = program
-    while len(_PROGRAMS) > MOST_PROGRAMS:
-        del _PROGRAMS[next(iter(_PROGRAMS))]
+    programs[key] = program
+    while len(programs) > MOST_PROGRAMS:
+        del programs[next(iter(programs))]
     program = program.with_trap(options.trap)
     device = get_device(chip=chip)
-    device.count_tensors("torch", MEMORY[chip].current)
+    device.count_tensors("torch", partial(_tensor_bytes, chip))
     written = frozenset(position for position, argument in enumerate(program.arguments) if argument.written)
     if program.mesh is not None and meshes:
         from tt_xla.frontends.torch.partitioning import PartitionedRun
@@ -128,7 +134,13 @@ def compile_and_load(
         chosen = run.argument_placements if options.auto_sharding else ()
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
-    return Loaded(exporting(program, modules, executable.run, part), written, executable)
+    run = exporting(program, modules, executable.run, part)
+    return Loaded(run, written, executable, keeps=executable.keeps_results and run == executable.run)
+
+
+def _tensor_bytes(chip: int) -> int:
+    """Returns the bytes that the current session's tensors have on a chip."""
+    return session.current.memory[chip].allocated
 
 
 def _found_or_compiled(
@@ -200,13 +212,13 @@ def _mesh_to_split_over(options: CompileOptions, target: Target) -> ChipMesh | N
 
 
 def compiled_programs() -> list[Program]:
-    """Returns the programs compiled in this process. The one requested last is at the end."""
-    return list(_PROGRAMS.values())
+    """Returns the programs compiled in this session. The one requested last is at the end."""
+    return list(session.current.part(_Programs).values())
 
 
 def clear_programs() -> None:
     """Forgets every compiled program. Models compile again at their next call."""
-    _PROGRAMS.clear()
+    session.current.part(_Programs).clear()
     settings.renew()
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.private.dynamo import config
-from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS, failed_guard
-from tt_xla.frontends.torch.private.guards import CompileContext, TracingContext
+from tt_xla.frontends.torch.private.dynamo_patches import current_compilation
+from tt_xla.frontends.torch.private.guards import TracingContext
 from tt_xla.log import logger
 
 
@@ -25,23 +25,24 @@ def report_recompilation(example_inputs: Sequence[Any]) -> None:
     Args:
         example_inputs: inputs of the graph that is being compiled.
     """
-    compile_id = CompileContext.current_compile_id()
-    times = (compile_id.frame_compile_id or 0) + 1 if compile_id else 1
-    if times == 1:
+    compilation = current_compilation()
+    if compilation is None or not compilation.entries:
         return
+    times = len(compilation.entries) + 1
     shapes = ", ".join(str(list(value.shape)) for value in example_inputs if _is_user_input(value))
+    function = f"{compilation.code.co_qualname} ({compilation.code.co_filename}:{compilation.code.co_firstlineno})"
     if logger().isEnabledFor(logging.INFO):
-        guard = failed_guard()
+        guard = compilation.failed_guard()
         cause = f"; this guard of the last compilation does not hold: {guard}" if guard else ""
         logger().info(
-            "%s is compiled again (compilation %d), for inputs of shapes %s%s", _user_function(), times, shapes, cause
+            "%s is compiled again (compilation %d), for inputs of shapes %s%s", function, times, shapes, cause
         )
     if times == config.recompile_limit:
         logger().warning(
             "%s has been compiled %d times, as often as torch._dynamo.config.recompile_limit allows; the last inputs "
             "have the shapes %s. Further shapes are not compiled: their ops run one by one. Pad inputs to a few "
             "sizes, or raise the limit.",
-            _user_function(),
+            function,
             times,
             shapes,
         )
@@ -62,11 +63,6 @@ def fix_marked_sizes() -> None:
 
 def _is_user_input(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter)
-
-
-def _user_function() -> str:
-    code = FRAME_SETTINGS.code
-    return f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})" if code else "a function"
 
 
 __all__ = ["fix_marked_sizes", "report_recompilation"]

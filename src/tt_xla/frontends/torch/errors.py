@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from types import TracebackType
+from collections.abc import Generator
 
 import torch
 
@@ -26,26 +27,14 @@ def as_torch_error(error: BaseException) -> BaseException:
     return error
 
 
-class Surfacing:
-    """Context manager within which our errors pass dynamo unchanged, not wrapped in ``BackendCompilerFailed``.
-
-    Running out of memory raises ``torch.OutOfMemoryError`` too.
-    """
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, TTXLAError):
-            from tt_xla.frontends.torch.private.dynamo import ShortenTraceback
-
-            if not isinstance(error, ShortenTraceback):
-                _add_base(error, ShortenTraceback)
-                error.first_useful_frame = None  # type: ignore[attr-defined]
-        if isinstance(error, ResourceExhaustedError):
-            _add_base(error, torch.OutOfMemoryError)
+@contextlib.contextmanager
+def in_torch_classes() -> Generator[None]:
+    """Context manager that makes errors of ours instances of PyTorch's classes too, as :func:`as_torch_error` does."""
+    try:
+        yield
+    except TTXLAError as error:
+        as_torch_error(error)
+        raise
 
 
 def _add_base(error: TTXLAError, base: type[BaseException]) -> None:
@@ -59,4 +48,4 @@ def _with_base(kind: type[TTXLAError], base: type[BaseException]) -> type[TTXLAE
     return type(kind.__name__, (kind, base), {"__module__": kind.__module__})
 
 
-__all__ = ["Surfacing", "as_torch_error"]
+__all__ = ["as_torch_error", "in_torch_classes"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from tt_xla.errors import ResourceExhaustedError
-from tt_xla.frontends.torch import compilation, settings
+from tt_xla.frontends.torch import compilation, session, settings
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import (
     CachedArgument,
@@ -22,21 +22,22 @@ from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, drawing_on
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
-from tt_xla.frontends.torch.device.values import new_version
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.lowering import Lowered
 from tt_xla.frontends.torch.private.aot_cache import OutputCode
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.saved_module import saved
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
     from tt_xla.runtime.executable import Executable
+    from tt_xla.runtime.ttnn.handles import Handle
     from tt_xla.runtime.weights import Spare
 
 
-class _Loading(threading.local):
-    """Cache entries that this thread reads.
+class Loading(threading.local):
+    """Cache entries that a thread of the session reads.
 
     Attributes:
         options: compile options of the model whose graphs are read.
@@ -47,8 +48,6 @@ class _Loading(threading.local):
         self.options: Mapping[str, Any] = {}
         self.graphs: list[Executor] = []
 
-
-LOADING = _Loading()
 
 Wrap = Callable[[torch.Tensor], torch.Tensor]
 """Converts a contiguous result of the program to the graph's result."""
@@ -96,6 +95,8 @@ class Executor(OutputCode):
         self._views = lowered.views
         self._numbers = lowered.numbers
         self._permuted = [(position, order) for position, order in enumerate(lowered.input_orders) if order is not None]
+        self._prepared_on_host = {position for position, _ in self._permuted} | set(lowered.views)
+        """Positions of arguments that are changed before the program is called."""
         self._extras = [
             (make, new_version() if constant else None)
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)
@@ -116,6 +117,8 @@ class Executor(OutputCode):
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
+        self._keeps = False
+        """Whether results stay in the memory of a card, and go to the next program from there."""
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
         if specs and not placements.in_use():  # else the first call knows how its arguments are split
@@ -141,10 +144,11 @@ class Executor(OutputCode):
         """Does nothing: :meth:`__getstate__` leaves out what belongs to this process."""
 
     def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
-        """Compiles or loads the program of a graph that was read from a cache, with the options of :data:`LOADING`."""
+        """Compiles or loads the program of a graph that was read from a cache, with the options of :class:`Loading`."""
         state = self.__dict__.pop("_state")
-        self._set_up(state["lowered"], state["specs"], LOADING.options)
-        LOADING.graphs.append(self)
+        loading = session.current.part(Loading)
+        self._set_up(state["lowered"], state["specs"], loading.options)
+        loading.graphs.append(self)
 
     def _prepare(self) -> None:
         """Compiles and loads the program under the current settings."""
@@ -153,7 +157,9 @@ class Executor(OutputCode):
         options = current.with_own(self._options)
         with without_dispatch_modes():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
-        self._call, self._written, self._executable, self._result_placements, self._chosen = loaded
+        self._call, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
+        if self._keeps and self._executable is not None:
+            self._call = self._executable.run_keeping
         self._settings, self._cached = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -210,8 +216,10 @@ class Executor(OutputCode):
             as_torch_error(error)
             raise
         finally:
-            for tensor in donated.values():
+            for tensor in () if self._keeps else donated.values():
                 buffer_of(tensor).mark_written()
+        if self._keeps:
+            return self._kept(results, donated)
         if self._executable is not None and (spare := self._executable.spare_parameters()):
             self._offload(self._executable, spare, args)
         if self._result_placements is not None:
@@ -224,6 +232,33 @@ class Executor(OutputCode):
             return [_reuse_input(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
         pairs = zip(results, self._wraps, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
+
+    def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
+        """Wraps results that stay in the memory of a card. A donated argument takes the result that it became."""
+        results: list[torch.Tensor] = []
+        for handle, wrap, in_order in zip(handles, self._wraps, self._in_order, strict=True):
+            written = None if handle.argument is None else donated.get(handle.argument)
+            factory = getattr(wrap, "__self__", None)
+            if written is not None and in_order and written.shape == handle.shape and written.dtype is handle.dtype:
+                buffer_of(written).keep(handle, written.untyped_storage().nbytes())
+                results.append(written)
+            elif isinstance(factory, TensorFactory):
+                results.append(factory.keep(handle))
+            else:
+                results.append(handle.read() if wrap is None else wrap(handle.read()))
+        return results
+
+    def _handle(self, position: int, tensor: torch.Tensor) -> Handle | None:
+        """Returns what the card has of an argument, if the program can take it there; otherwise None."""
+        executable: Any = self._executable
+        handle = buffer_of(tensor).kept_for(tensor)
+        if (
+            handle is None
+            or position in self._prepared_on_host
+            or (self._checks and not handle.dtype.is_floating_point)
+        ):
+            return None
+        return handle if executable.takes(position, handle) else None
 
     def _has_new_placements(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Records the placements of the arguments; returns whether they differ from those of the last call."""
@@ -273,6 +308,11 @@ class Executor(OutputCode):
         for position in reuse_aliases(self._cached, tensors, versions):
             tensor = tensors[position]
             if tensor.is_cpu:
+                continue
+            if self._keeps and (handle := self._handle(position, tensor)) is not None:
+                if position in self._written:
+                    donated[position] = tensor
+                tensors[position] = handle
                 continue
             if position in self._written and tensor.is_contiguous():
                 donated[position] = tensor
@@ -341,4 +381,4 @@ def _wrapper(fake: TensorSpec, order: Sequence[int] | None) -> Wrap | None:
     return TensorFactory(fake.dtype, fake.shape, strides, fake.device.index or 0).lift
 
 
-__all__ = ["LOADING", "Executor"]
+__all__ = ["Executor", "Loading"]

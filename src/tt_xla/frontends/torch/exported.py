@@ -39,6 +39,9 @@ _ROLES = {
     InputKind.CONSTANT_TENSOR: Role.CONSTANT,
 }
 
+_UPDATES = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+"""Kinds of outputs that are new contents of a tensor."""
+
 
 @dataclass(frozen=True)
 class ExportedArgument:
@@ -66,6 +69,9 @@ class LoweredExport:
         constants: values of the further arguments: large constants, and random numbers, which were drawn once.
         numbers: inputs of the user that are no tensors, by position. The program was made for these values.
         results: for each output of the user's program, a fake tensor, or None where it returns None.
+        updates: what the results of ``main`` after those of the user replace: the name of a buffer or parameter, or the
+            position of an input among the user's flat inputs. Empty unless updates were asked for.
+        draws: whether ``constants`` has random numbers.
         is_named: whether operations have names that the user gave or asked for.
     """
 
@@ -74,6 +80,8 @@ class LoweredExport:
     constants: list[torch.Tensor]
     numbers: dict[int, Any]
     results: list[torch.Tensor | None]
+    updates: list[str | int]
+    draws: bool = False
     is_named: bool = False
 
 
@@ -92,6 +100,7 @@ def lower_exported(
     inline_numbers: bool = True,
     custom_calls: Collection[str] = (),
     with_metadata: bool = False,
+    with_updates: bool = False,
 ) -> LoweredExport:
     """Lowers a program of ``torch.export``. The program stays as it is.
 
@@ -101,6 +110,8 @@ def lower_exported(
             neither 0 nor 1 become 0-dim arguments.
         custom_calls: namespaces of ops that become calls of functions of their names.
         with_metadata: whether names of operations are what PyTorch knows of their nodes, as JSON.
+        with_updates: whether ``main`` also returns new contents of the buffers, parameters and inputs that the model
+            writes to. Otherwise they are left out.
 
     Raises:
         UnsupportedOpError: an op has no lowering, or none for its symbolic sizes; or an input is a symbolic number.
@@ -114,7 +125,7 @@ def lower_exported(
     is_named = _take_names(graph_module.graph) or with_metadata
     nodes = graph_module.graph.find_nodes(op="placeholder")
     describe_random_ops(graph_module)
-    results = _return_user_outputs(graph_module, program)
+    results, updates = _return_user_outputs(graph_module, program, with_updates=with_updates)
     values = [] if inline_numbers else _numbers_as_inputs(graph_module)
     positions = itertools.count()
     arguments: list[ExportedArgument] = []
@@ -124,7 +135,8 @@ def lower_exported(
         is_input = spec.kind is InputKind.USER_INPUT
         position = next(positions) if is_input else -1
         value = node.meta.get("val")
-        described.append(Argument(spec.target or node.name, _ROLES.get(spec.kind, Role.INPUT)))
+        role = Role.INPUT if spec.target in updates else _ROLES.get(spec.kind, Role.INPUT)
+        described.append(Argument(spec.target or node.name, role))
         if isinstance(value, torch.Tensor):
             arguments.append(ExportedArgument(value, None if is_input else spec.target, position))
             with value.fake_mode if isinstance(value, FakeTensor) else contextlib.nullcontext():
@@ -136,7 +148,8 @@ def lower_exported(
         lowered = lower_to_stablehlo(graph_module, described)
     constants = [*values, *(make() for make in lowered.extras)]
     _fold_broadcasts(lowered.module)
-    return LoweredExport(lowered.module, arguments, constants, numbers, results, is_named)
+    draws = not all(lowered.constant)
+    return LoweredExport(lowered.module, arguments, constants, numbers, results, updates, draws, is_named)
 
 
 def _take_names(graph: torch.fx.Graph) -> bool:
@@ -230,46 +243,60 @@ def _symbolic_sizes(nodes: list[torch.fx.Node]) -> Iterator[torch.SymInt]:
             yield from (size for size in value.shape if isinstance(size, torch.SymInt))
 
 
-def _return_user_outputs(graph_module: torch.fx.GraphModule, program: ExportedProgram) -> list[torch.Tensor | None]:
-    """Makes the user's tensors the only outputs of the graph, each a contiguous tensor of its own.
+def _return_user_outputs(
+    graph_module: torch.fx.GraphModule, program: ExportedProgram, *, with_updates: bool
+) -> tuple[list[torch.Tensor | None], list[str | int]]:
+    """Makes the user's tensors, and then updates if they are wanted, the only outputs, each contiguous and its own.
 
     Returns:
-        The user's outputs: fake tensors, and None for None.
+        The user's outputs, fake tensors and None for None, and the targets of updates (:attr:`LoweredExport.updates`).
 
     Raises:
         UnsupportedOpError: an output is neither a tensor nor None.
     """
-    graph = graph_module.graph
-    output = graph.output_node()
+    output = graph_module.graph.output_node()
     (returned,) = output.args
     assert isinstance(returned, Sequence)
-    specs = program.graph_signature.output_specs
     described: list[torch.Tensor | None] = []
     results: list[torch.fx.Node] = []
-    for value, spec in zip(returned, specs, strict=True):
-        if spec.kind is not OutputKind.USER_OUTPUT:
-            continue
+    updated: list[torch.fx.Node] = []
+    updates: list[str | int] = []
+    for value, spec in zip(returned, program.graph_signature.output_specs, strict=True):
         fake = value.meta.get("val") if isinstance(value, torch.fx.Node) else value
-        if isinstance(value, torch.fx.Node) and isinstance(fake, torch.Tensor):
-            with graph.inserting_before(output):
-                result = graph.call_function(aten.clone.default, (value,), {"memory_format": torch.contiguous_format})
-            with fake.fake_mode if isinstance(fake, FakeTensor) else contextlib.nullcontext():
-                fake = fake.clone(memory_format=torch.contiguous_format)
-            result.meta = {**value.meta, "val": fake}
-            results.append(result)
-        elif fake is not None:
-            raise UnsupportedOpError(
-                f"Output {len(described)} of the exported program is {fake!r}; expected a tensor, as StableHLO returns "
-                "nothing else.",
-                hint="Return the tensors alone, and compute the number outside the exported model.",
-            )
-        described.append(fake)
-    output.args = (tuple(results),)
-    for check in graph.find_nodes(op="call_function", target=aten._assert_tensor_metadata.default):
-        graph.erase_node(check)  # sizes and dtypes are fixed, so it held when the graph was traced
-    graph.eliminate_dead_code()
+        if spec.kind in _UPDATES:
+            if with_updates:
+                assert isinstance(value, torch.fx.Node)
+                inputs = [*program.graph_signature.user_inputs]
+                is_input = spec.kind is OutputKind.USER_INPUT_MUTATION
+                updates.append(inputs.index(spec.target) if is_input else str(spec.target))
+                updated.append(_contiguous(output, value))
+        elif spec.kind is OutputKind.USER_OUTPUT:
+            if isinstance(value, torch.fx.Node) and isinstance(fake, torch.Tensor):
+                results.append(_contiguous(output, value))
+                fake = results[-1].meta["val"]
+            elif fake is not None:
+                raise UnsupportedOpError(
+                    f"Output {len(described)} of the exported program is {fake!r}; expected a tensor, as StableHLO "
+                    "returns nothing else.",
+                    hint="Return the tensors alone, and compute the number outside the exported model.",
+                )
+            described.append(fake)
+    output.args = ((*results, *updated),)
+    for check in graph_module.graph.find_nodes(op="call_function", target=aten._assert_tensor_metadata.default):
+        graph_module.graph.erase_node(check)  # sizes and dtypes are fixed, so it held when the graph was traced
+    graph_module.graph.eliminate_dead_code()
     graph_module.recompile()
-    return described
+    return described, updates
+
+
+def _contiguous(output: torch.fx.Node, value: torch.fx.Node) -> torch.fx.Node:
+    """Returns a new node before the output: a contiguous copy of a tensor."""
+    fake = value.meta["val"]
+    with output.graph.inserting_before(output):
+        copy = output.graph.call_function(aten.clone.default, (value,), {"memory_format": torch.contiguous_format})
+    with fake.fake_mode if isinstance(fake, FakeTensor) else contextlib.nullcontext():
+        copy.meta = {**value.meta, "val": fake.clone(memory_format=torch.contiguous_format)}
+    return copy
 
 
 def _numbers_as_inputs(graph_module: torch.fx.GraphModule) -> list[torch.Tensor]:

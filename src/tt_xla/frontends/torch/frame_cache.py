@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import marshal
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -21,10 +22,9 @@ from tt_xla import disk_cache
 from tt_xla.environment import keeps_dynamo_defaults, selected_system
 from tt_xla.errors import OptionError
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import replicas, settings
+from tt_xla.frontends.torch import replicas, session, settings
 from tt_xla.frontends.torch.device import placements
-from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.executor import LOADING, Executor
+from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.fingerprints import NoFingerprintError, code_digest, replaced_functions
 from tt_xla.frontends.torch.private import frames
 from tt_xla.frontends.torch.private.dynamo_patches import Installed
@@ -59,12 +59,12 @@ class FrameCache:
             own: mode and options of ``torch.compile``, with which the graph is compiled.
             frame: the frame.
         """
-        LOADING.options = _compile_options(own)
+        session.current.part(Loading).options = _compile_options(own)
         cache = disk_cache.current()
         entries = () if cache is None else cache.candidates(KIND, key)
         for contents in itertools.islice(entries, _CANDIDATES):
             try:
-                described, graph = pickle.loads(contents)
+                described, bytecode, graph = pickle.loads(contents)
                 traced = pickle.loads(described)
             except Exception as error:  # of classes that are gone, or whatever their code raises
                 logger().info("A traced frame of the cache is not used: %s", error)
@@ -72,12 +72,12 @@ class FrameCache:
             if reason := frames.difference(traced, frame):
                 logger().info("A trace of %s in the cache is for something else: %s", frame.code.co_qualname, reason)
                 continue
-            made = self._installed(traced, frame, graph)
+            made = self._installed(traced, bytecode, frame, graph)
             if made is not None:
                 return made
         return None
 
-    def _installed(self, traced: frames.TracedFrame, frame: Installed, graph: bytes) -> Any:
+    def _installed(self, traced: frames.TracedFrame, bytecode: bytes, frame: Installed, graph: bytes) -> Any:
         """Installs a frame with its graph; returns None if either fails, and dynamo traces the function."""
 
         def load() -> Any:
@@ -86,39 +86,67 @@ class FrameCache:
             return unwrapped(executor, executor.updated or ())
 
         try:
-            return frames.install(traced, frame, load)
+            return frames.install(traced, bytecode, frame, load)
         except Exception as error:  # as above, or of the compiler, which reports it with the user's line once traced
             logger().info("A graph of the cache is not used: %s", error)
             return None
         finally:
-            LOADING.graphs.clear()
+            session.current.part(Loading).graphs.clear()
 
-    def store(self, key: str, output: Any, bytecode: CodeType, executor: Executor) -> None:
-        """Stores what dynamo made of a frame, if another process can tell whether it would make the same.
+    def unguarded(self, output: Any) -> Any:
+        """Returns what a trace holds without a guard, while its graph is compiled; None if it cannot be stored.
+
+        Args:
+            output: dynamo's ``OutputGraph``.
+        """
+        return _made(lambda: frames.unguarded(output), _name(output))
+
+    def described(self, output: Any, unguarded: Any) -> bytes | None:
+        """Returns a description of a trace whose guards are made; None if it cannot be stored.
+
+        Args:
+            output: dynamo's ``OutputGraph``.
+            unguarded: what :meth:`unguarded` returned for it.
+        """
+        return _made(lambda: pickle.dumps(frames.traced_frame(output, unguarded)), _name(output))
+
+    def store(self, key: str, described: bytes, bytecode: CodeType, executor: Executor) -> None:
+        """Stores what dynamo made of a frame.
 
         Args:
             key: the frame's key.
-            output: dynamo's ``OutputGraph``.
+            described: what :meth:`described` returned.
             bytecode: the frame's new bytecode.
             executor: the graph, which dynamo calls without wrappers.
         """
         cache = disk_cache.current()
-        if cache is None:
-            return
-        try:
-            contents = pickle.dumps((pickle.dumps(frames.traced_frame(output, bytecode)), pickle.dumps(executor)))
-        except Exception as error:  # NoFingerprintError, or whatever the code of the user's objects raises
-            reason = error if isinstance(error, NoFingerprintError) else repr(error)
-            logger().info("%s is traced again in the next process: %s", bytecode.co_qualname, reason)
-            return
-        cache.add(KIND, key, contents)
+        contents = _made(
+            lambda: pickle.dumps((described, marshal.dumps(bytecode), pickle.dumps(executor))), bytecode.co_qualname
+        )
+        if cache is not None and contents is not None:
+            cache.add(KIND, key, contents)
+
+
+def _made(make: Callable[[], Any], name: str) -> Any:
+    """Returns a part of an entry; None, which the log says, if another process could not tell whether it holds."""
+    try:
+        return make()
+    except Exception as error:  # NoFingerprintError, or whatever the code of the user's objects raises
+        reason = error if isinstance(error, NoFingerprintError) else repr(error)
+        logger().info("%s is traced again in the next process: %s", name, reason)
+        return None
+
+
+def _name(output: Any) -> str:
+    """Returns the name of the function that dynamo traces."""
+    return output.tracing_context.traced_code[0].co_qualname
 
 
 def _cache(own: Mapping[str, Any]) -> disk_cache.DiskCache | None:
     """Returns the cache on disk; None if frames are not stored."""
     if (
         placements.in_use()
-        or STATE.acts_as_one
+        or session.current.chips.acts_as_one
         or replicas.size() > 1
         or (torch.distributed.is_available() and torch.distributed.is_initialized())
     ):

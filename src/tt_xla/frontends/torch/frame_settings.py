@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tt_xla.environment import keeps_dynamo_defaults
-from tt_xla.frontends.torch.private.dynamo_patches import FRAME_SETTINGS, Frames
+from tt_xla.frontends.torch.private.dynamo_patches import Frames, current_compilation
 from tt_xla.frontends.torch.private.dynamo_patches import install as install_frame_settings
-from tt_xla.frontends.torch.private.guards import TracingContext
 from tt_xla.frontends.torch.private.names import optional
 
 RECOMPILE_LIMIT = 64
@@ -44,8 +43,9 @@ def _settings() -> dict[str, object]:
 
 def apply() -> None:
     """Applies the settings to the frame in which dynamo found a graph. Call it while dynamo compiles the graph."""
-    if not keeps_dynamo_defaults() and TracingContext.try_get() is not None:
-        FRAME_SETTINGS.apply()
+    compilation = current_compilation()
+    if compilation is not None:
+        compilation.apply()
 
 
 __all__ = ["apply", "install"]

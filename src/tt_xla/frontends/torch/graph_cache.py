@@ -15,13 +15,12 @@ import torch
 from tt_xla import disk_cache
 from tt_xla.environment import selected_system
 from tt_xla.frontends import stored_programs
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import placements
-from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.executor import LOADING, Executor
+from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
-from tt_xla.frontends.torch.private.ops import is_foreign
+from tt_xla.frontends.torch.private.ops import HigherOrderOperator, is_foreign
 from tt_xla.frontends.torch.torch_options import graph_options
 
 KIND = "graphs"
@@ -69,13 +68,13 @@ def caching(
         whose code no key covers, or if somebody asks for the stages of a compilation.
     """
     store = _graphs()
-    several = is_marked or placements.in_use() or STATE.acts_as_one
+    several = is_marked or placements.in_use() or session.current.chips.acts_as_one
     targets = _targets(graph_module)
     parsed = settings.current().with_own(own)
     if (
         store is None
         or several
-        or any(map(is_foreign, targets))
+        or any(map(_is_unknown, targets))
         or not aot_cache.IS_SUPPORTED
         or not stored_programs.is_used(parsed)
     ):
@@ -83,8 +82,9 @@ def caching(
         return
     aot_cache.install(Executor, _graphs)
     lines = [(source_line(node), module_path(node)) for node in graph_module.graph.nodes]
-    LOADING.graphs.clear()
-    LOADING.options = own
+    loading = session.current.part(Loading)
+    loading.graphs.clear()
+    loading.options = own
     tag = disk_cache.key_of([sorted(graph_options(options).items()), selected_system(), arguments, lines])
     with aot_cache.active(store, tag, _own_functions(targets)) as lookup:
         yield lookup
@@ -96,6 +96,11 @@ def _targets(graph_module: torch.fx.GraphModule) -> set[Any]:
     return {node.target for module in modules for node in module.graph.nodes if node.op == "call_function"}
 
 
+def _is_unknown(target: Any) -> bool:
+    """Returns whether no key covers what a function does: an op of another library, or one of PyTorch that says so."""
+    return is_foreign(target) or (isinstance(target, HigherOrderOperator) and not target.cacheable())
+
+
 def _own_functions(targets: set[Any]) -> set[str]:
     """Returns the qualified names of this package's functions among those of a graph; the tag covers their sources."""
     own = [target for target in targets if (getattr(target, "__module__", None) or "").startswith("tt_xla.")]
@@ -104,7 +109,8 @@ def _own_functions(targets: set[Any]) -> set[str]:
 
 def take_loaded() -> list[Executor]:
     """Returns the graphs that the cache held for the compilation of this thread: the forward graph first."""
-    graphs, LOADING.graphs = LOADING.graphs, []
+    loading = session.current.part(Loading)
+    graphs, loading.graphs = loading.graphs, []
     return graphs
 
 

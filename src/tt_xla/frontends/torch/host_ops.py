@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import collections
 
+from tt_xla.frontends.torch import session
 from tt_xla.locks import Lock
 from tt_xla.log import logger
 
-_COUNTS: collections.Counter[str] = collections.Counter()
-_LOCK = Lock()  # backward graphs run on autograd's threads
+
+class _Counts(collections.Counter[str]):
+    """Number of runs on the host in this session, by op.
+
+    Attributes:
+        lock: held while they are read or changed, because backward graphs run on autograd's threads.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = Lock()
 
 
 def record(name: str, *, location: str = "") -> None:
@@ -22,9 +32,10 @@ def record(name: str, *, location: str = "") -> None:
         name: the op with its overload, such as ``aten.linalg_qr.default``.
         location: ``file:line`` of the user's code, or an empty string.
     """
-    with _LOCK:
-        _COUNTS[name] += 1
-        first = _COUNTS[name] == 1
+    runs = session.current.part(_Counts)
+    with runs.lock:
+        runs[name] += 1
+        first = runs[name] == 1
     if first:
         place = f" (called at {location})" if location else ""
         logger().warning("%s has no lowering to the device and runs on the host%s.", name, place)
@@ -32,14 +43,16 @@ def record(name: str, *, location: str = "") -> None:
 
 def counts() -> dict[str, int]:
     """Returns the number of runs on the host so far, by op, most frequent first."""
-    with _LOCK:
-        return dict(_COUNTS.most_common())
+    runs = session.current.part(_Counts)
+    with runs.lock:
+        return dict(runs.most_common())
 
 
 def reset() -> None:
     """Resets all counts. The next run of each op is logged again."""
-    with _LOCK:
-        _COUNTS.clear()
+    runs = session.current.part(_Counts)
+    with runs.lock:
+        runs.clear()
 
 
 __all__ = ["counts", "record", "reset"]

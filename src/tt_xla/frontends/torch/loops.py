@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.tracing import traced, with_unknown_sizes
 
@@ -40,7 +40,7 @@ class Scan:
         inputs = [*(value.detach().contiguous() for value in (*start, *rows)), *self._captured]
         if self._compiled is None:
             self._compiled = _compiled(self._module, inputs)
-        with torch.no_grad(), MODE.allowing_runs():
+        with torch.no_grad(), session.current.mode.allowing_runs():
             return tuple(self._compiled(*inputs))
 
 
@@ -64,7 +64,7 @@ def while_loop(condition: Body, body: Body, start: Tensors, more: Tensors = ()) 
     captured = [*more, *used_by_test, *used_by_step]
     module = _called(_WHILE_LOOP, [test, step], [len(start), len(captured)])
     inputs = [*(value.detach().contiguous() for value in start), *captured]
-    with torch.no_grad(), MODE.allowing_runs():
+    with torch.no_grad(), session.current.mode.allowing_runs():
         return tuple(_compiled(module, inputs)(*inputs))
 
 

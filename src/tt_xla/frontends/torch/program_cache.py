@@ -9,6 +9,7 @@ from pathlib import Path
 from tt_xla.disk_cache import key_of, remove_stale, write_atomically
 from tt_xla.errors import OutputError, ProgramFormatError
 from tt_xla.frontends.executables import pack_executable, parse_executable
+from tt_xla.frontends.torch import session
 from tt_xla.ir.program import Program
 from tt_xla.log import logger
 
@@ -58,33 +59,34 @@ class ProgramCache:
         return self.folder / key_of([key])
 
 
-_cache: ProgramCache | None = None
+class _Opened:
+    """The session's open cache, or None."""
+
+    cache: ProgramCache | None = None
 
 
 def current() -> ProgramCache | None:
-    """Returns the cache of this process, or None."""
-    return _cache
+    """Returns the cache of the session, or None."""
+    return session.current.part(_Opened).cache
 
 
 def open_cache(path: str, readonly: bool = False) -> None:
-    """Opens a folder as the cache of this process: programs are read from it, and written to it unless it is read-only.
+    """Opens a folder as the cache of the session: programs are read from it, and written to it unless it is read-only.
 
     Raises:
         OutputError: the folder cannot be created.
     """
-    global _cache
     folder = Path(path).absolute()
     if not readonly:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"The folder {folder} for compiled programs cannot be created: {error}.") from error
-    _cache = ProgramCache(folder, readonly)
+    session.current.part(_Opened).cache = cache = ProgramCache(folder, readonly)
     if not readonly:
-        _cache.clean()
+        cache.clean()
 
 
 def close_cache() -> None:
     """Closes the cache. Compiled programs are kept in this process alone from now on."""
-    global _cache
-    _cache = None
+    session.current.part(_Opened).cache = None

@@ -17,9 +17,9 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.private.function_modes import RANDOM_FUNCTIONS, TorchFunctionMode, insert, remove
 from tt_xla.frontends.torch.private.random import use_for_functions_of_torch_random
 
@@ -189,7 +189,7 @@ def gather(tensor: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
         RuntimeError: the tensors differ in shape.
     """
     tensors = exchange(tensor.detach().clone(), members)  # a copy, which no replica writes to
-    with MODE.allowing_runs():  # also in a function that is one program: an exchange ends it
+    with session.current.mode.allowing_runs():  # also in a function that is one program: an exchange ends it
         return torch.stack([other.to(tensor.device) for other in tensors])
 
 
@@ -213,7 +213,7 @@ def run(function: Callable[[], R], count: int | None = None, *, calls_one: bool 
         ValueError: there are fewer chips, or the caller is a replica.
         Exception: what a replica raised, the first in the order of ordinals. Replicas that wait for it end, too.
     """
-    chip_count = 1 if chips.STATE.acts_as_one else chips.chip_count()
+    chip_count = 1 if session.current.chips.acts_as_one else chips.chip_count()
     count = chip_count if count is None else count
     if not 1 <= count <= chip_count or (count > 1 and size() > 1):
         raise ValueError(f"{count} replicas need as many chips, and there are {chip_count // size()}.")

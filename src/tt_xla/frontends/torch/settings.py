@@ -1,10 +1,11 @@
-"""The compile options of the process, which ``torch_xla.set_custom_compile_options`` sets."""
+"""The compile options of the session, which ``torch_xla.set_custom_compile_options`` sets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from tt_xla.frontends.torch import session
 from tt_xla.options import CompileOptions
 
 
@@ -22,31 +23,26 @@ class Settings:
         return CompileOptions.parse(self.options | dict(own)) if own else self._parsed
 
 
-_current: Settings | None = None
-
-
 def current() -> Settings:
-    """Returns the options of the process."""
-    global _current
-    if _current is None:
-        _current = Settings({})
-    return _current
+    """Returns the options of the session."""
+    own = session.current
+    if own.settings is None:
+        own.settings = Settings({})
+    return own.settings
 
 
 def set_compile_options(options: Mapping[str, Any]) -> None:
-    """Replaces the options of the process. Compiled models compile again at their next call.
+    """Replaces the options of the session. Compiled models compile again at their next call.
 
     Raises:
         OptionError: a name is unknown or a value is bad.
     """
-    global _current
-    _current = Settings(options)
+    session.current.settings = Settings(options)
 
 
 def reset() -> None:
-    """Drops the options of the process. The next use reads the defaults from the environment anew."""
-    global _current
-    _current = None
+    """Drops the options of the session. The next use reads the defaults from the environment anew."""
+    session.current.settings = None
 
 
 def renew() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
@@ -13,8 +12,9 @@ import msgspec
 from tt_xla import __version__
 from tt_xla.callbacks import Callback, registered
 from tt_xla.errors import ProgramFormatError
+from tt_xla.frontends.jax import session
 from tt_xla.frontends.jax.pjrt.answers import Answers
-from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, new_version, place
+from tt_xla.frontends.jax.pjrt.buffer import PJRT_CODES, Buffer, Order, place
 from tt_xla.frontends.jax.pjrt.client import MEMORY_KINDS, Client, Device
 from tt_xla.frontends.jax.pjrt.compiled import Compiled, assign, compile_bytes, read_request
 from tt_xla.frontends.jax.pjrt.debuggers import trace_this_thread
@@ -24,7 +24,7 @@ from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result
-from tt_xla.locks import Lock
+from tt_xla.runtime.lifetimes import new_version
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -32,8 +32,6 @@ FREE, KEPT = 1, 2
 FREE: nothing else holds the argument's memory. KEPT: JAX keeps the argument, although the program was compiled with its
 donation.
 """
-
-_compiling = Lock()
 
 
 class Unloaded:
@@ -77,13 +75,16 @@ class Executable(Unloaded):
         from tt_xla.runtime.mesh.shards import join
 
         super().__init__(compiled, program)
+        self._keeping: Any = None
+        """The runtime's executable if it leaves results in the memory of a card."""
         self.devices = [client.device(number) for replicas in compiled.assignment for number in replicas]
         self.donated = compiled.donated
         self._callbacks = _callbacks(program)
         load = self._load()
         self._run = exporting(program, modules or {}, load, join=join)
-        if self._run is load:  # an executable that exports source is loaded once only
-            _reloadable.add(self)
+        self._exports = self._run is not load
+        if not self._exports:  # an executable that exports source is loaded once only
+            session.current.reloadable.add(self)
         donated = set(compiled.donated)
         self._updated_in_place = [
             index for index, argument in enumerate(program.arguments) if argument.written and index in donated
@@ -107,19 +108,31 @@ class Executable(Unloaded):
         """
         versions = [buffer.version for buffer in inputs]
         donated = [index for index in self._updated_in_place if states[index] == FREE and inputs[index].holders == 1]
-        results = self._run([buffer.tensor for buffer in inputs], versions, donated)
+        if (keeping := self._keeping) is not None and not self._exports:
+            passed = [self._passed(index, buffer) for index, buffer in enumerate(inputs)]
+            results = keeping.run_keeping(passed, versions, donated)
+        else:
+            results = self._run([buffer.tensor for buffer in inputs], versions, donated)
         return tuple([create(tensor) for create, tensor in zip(self._factories[0], results, strict=True)])
+
+    def _passed(self, index: int, buffer: Buffer) -> Any:
+        """Returns the elements of an argument: as a card has them, if the program can take them there."""
+        assert self._keeping is not None
+        return buffer.kept if self._keeping.takes(index, buffer.kept) else buffer.tensor
 
     def _load(self) -> Any:
         """Loads the program on its devices and returns the function that runs it."""
         from tt_xla.runtime import get_device
 
         device = self.devices[0]
-        return get_device(device.target.name, device.number).load(self.program).run
+        executable: Any = get_device(device.target.name, device.number).load(self.program)
+        self._keeping = executable if executable.keeps_results else None
+        return executable.run
 
     def forget_loaded(self) -> None:
         """Frees what the program holds on the device; the next call loads it again."""
         self._run = self._load_and_run
+        self._keeping = None
 
     def _load_and_run(
         self, arguments: Sequence[Any], versions: Sequence[int | None], donated: Container[int] = ()
@@ -202,12 +215,9 @@ def load(client: Client, compiled: Compiled, program: Program, modules: Mapping[
     return MeshExecutable(client, compiled, program, modules)
 
 
-_reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
-
-
 def renew() -> None:
     """Makes every program load again at its next call, so that observers of loading see every program."""
-    for executable in list(_reloadable):
+    for executable in list(session.current.reloadable):
         executable.forget_loaded()
 
 
@@ -240,7 +250,7 @@ def compile_program(args: Any) -> None:
     """Compiles a program and loads it on the devices that it is assigned to."""
     client: Client = trampoline().object_of(args.client)
     trace_this_thread()
-    with _compiling:
+    with session.current.compiling:
         modules: dict[str, str] = {}
         compiled, program = compile_bytes(client, *read_request(args), modules)
         args.executable = load(client, compiled, program, modules).new_handle()
@@ -250,7 +260,7 @@ def compile_program(args: Any) -> None:
 def compile_for_topology(args: Any) -> None:
     """Compiles a program for a system that may be absent. ``args.client`` is not used."""
     trace_this_thread()
-    with _compiling:
+    with session.current.compiling:
         compiled, program = compile_bytes(trampoline().object_of(args.topology), *read_request(args))
         args.executable = Unloaded(compiled, program).new_handle()
 

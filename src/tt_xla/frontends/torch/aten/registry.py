@@ -19,7 +19,7 @@ from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.frontends.torch.symbolic import size
+from tt_xla.frontends.torch.symbolic import is_active, size
 from tt_xla.ir.element_types import ElementType
 from tt_xla.registry import Registry
 
@@ -259,6 +259,8 @@ def spread(x: Any, shape: Sequence[int], dtype: np.dtype) -> Array:
     """Returns an array of a shape and dtype, broadcast from an array or filled with a Python number."""
     if isinstance(x, bool | int | float | complex):
         return full(shape, x, dtype)
+    if is_active():
+        x = jnp.asarray(x)  # a symbolic size that the user computes with becomes an array
     return broadcast(cast(x, dtype), shape)
 
 

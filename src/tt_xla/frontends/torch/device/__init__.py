@@ -10,7 +10,6 @@ from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.registration import register
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
-from tt_xla.frontends.torch.device.values import new_version
 
 __all__ = [
     "DEVICE_TYPE",
@@ -19,7 +18,6 @@ __all__ = [
     "buffer_of",
     "host_alias",
     "lift",
-    "new_version",
     "register",
     "synchronize",
 ]

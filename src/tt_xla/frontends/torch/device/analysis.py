@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tt_xla.environment import debug_frames, launched_process, variable
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.locks import Lock
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def report_compilation(describe: Callable[[], Graph]) -> None:
     Args:
         describe: returns what the report says about the graph.
     """
-    if MODE.debug_level:
+    if session.current.mode.debug_level:
         _report("Compilation", 1, describe())
 
 
@@ -69,7 +69,7 @@ def report_run(describe: Callable[[], Graph]) -> None:
     Args:
         describe: returns what the report says about the graph.
     """
-    if MODE.debug_level:
+    if session.current.mode.debug_level:
         _report("Execution", 2, describe())
 
 
@@ -86,7 +86,7 @@ def report_program(chip: int = 0, before: Program | None = None) -> None:
 
 def last_program() -> Program | None:
     """Returns the program that was compiled last, or found in a cache; None if there is none, or nobody asks."""
-    if not MODE.debug_level:
+    if not session.current.mode.debug_level:
         return None
     from tt_xla.frontends.torch.compilation import compiled_programs
 
@@ -97,18 +97,18 @@ def _is_asked(level: int, chip: int) -> bool:
     """Returns whether reports of a level are asked for: not in eager mode, and among replicas only for the first."""
     process = launched_process()
     is_first = (not chips.is_replica() or chip == 0) and (process is None or not process.rank)
-    return MODE.debug_level >= level and not MODE.eager and is_first
+    return session.current.mode.debug_level >= level and not session.current.mode.eager and is_first
 
 
 def _report(event: str, level: int, graph: Graph) -> None:
     if not _is_asked(level, graph.chip):
         return
-    named = [f"  Graph Name: {MODE.graph_name}"] if MODE.graph_name else []
+    named = [f"  Graph Name: {session.current.mode.graph_name}"] if session.current.mode.graph_name else []
     _write(
         f"{event} Analysis: ",
         [
             f"{event} Cause",
-            f"  {MODE.cause or _READ}",
+            f"  {session.current.mode.cause or _READ}",
             "Graph Info: ",
             *named,
             f"  Graph Hash: {hashlib.sha256(graph.key.encode()).hexdigest()[:32]}",

@@ -10,41 +10,35 @@ therefore need no code here.
 from __future__ import annotations
 
 import functools
-import gc
 import math
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.dlpack import TYPE_CODES, Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
-from tt_xla.frontends.torch.device.values import VERSIONS, Value
+from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, set_storage, view_as_dtype
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
-from tt_xla.runtime.lifetimes import ended
+from tt_xla.runtime.lifetimes import VERSIONS, ended
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.ttnn.handles import Handle
 
 aten = torch.ops.aten
 
 _ALIGNMENT = 64
-_SMALLEST_DRAM = 1 << 33
-"""Bytes of DRAM that every supported chip has; below this total the runtime is not asked for exact numbers."""
-
-_RESTORING = Lock()
-_CLAIMING = Lock()
-"""Held while a buffer's value and bytes are exchanged: one thread may run pending ops while another records a write."""
 
 NO_BYTES = (
     "It was made as a placeholder, or a program took its bytes, which were donated: clone a donated tensor that is "
     "read later."
 )
-
-LOCK = Lock()
-"""Held while recorded ops run: backward passes record from threads of their own."""
 
 
 class _Addresses:
@@ -64,73 +58,7 @@ class _Addresses:
 
 
 ADDRESSES = _Addresses()
-
-
-class Memory:
-    """Account of the bytes of all buffers on one chip that hold bytes.
-
-    Attributes:
-        chip: number of the chip.
-        allocated: bytes held now.
-        peak: the largest value of ``allocated`` so far.
-        allocations: number of allocations so far.
-        frees: number of releases so far.
-    """
-
-    def __init__(self, chip: int) -> None:
-        self.chip = chip
-        self.allocated = 0
-        self.peak = 0
-        self.allocations = 0
-        self.frees = 0
-
-    def current(self) -> int:
-        """Returns the bytes held now."""
-        return self.allocated
-
-    def check(self, nbytes: int) -> None:
-        """Checks that ``nbytes`` more bytes fit on the device beside the tensors that are there.
-
-        Raises:
-            OutOfMemoryError: they do not fit. The message has the form of ``torch.cuda``'s.
-        """
-        if self.allocated + nbytes <= _SMALLEST_DRAM:
-            return
-        from tt_xla.runtime import get_device
-
-        device = get_device(chip=self.chip)
-        report = device.memory()
-        if self.allocated + nbytes + report.resident > report.usable:
-            gc.collect()  # reference cycles may hold tensors that nothing else uses
-        free = report.usable - report.resident - self.allocated
-        if nbytes > free:
-            raise torch.OutOfMemoryError(
-                f"tt out of memory. Tried to allocate {nbytes} bytes for a tensor on {device.name}, which has "
-                f"{report.usable} bytes of DRAM: tensors take {self.allocated}, results that programs keep and traces "
-                f"{report.resident}; {max(free, 0)} are free."
-            )
-
-    def count_allocation(self, nbytes: int) -> None:
-        """Adds ``nbytes`` bytes to the account."""
-        self.allocations += 1
-        self.allocated += nbytes
-        self.peak = max(self.peak, self.allocated)
-
-    def count_free(self, nbytes: int) -> None:
-        """Takes ``nbytes`` bytes off the account."""
-        self.frees += 1
-        self.allocated -= nbytes
-
-
-class _Memories(dict[int, Memory]):
-    """Accounts by chip, made when first asked for."""
-
-    def __missing__(self, chip: int) -> Memory:
-        return self.setdefault(chip, Memory(chip))
-
-
-MEMORY = _Memories()
-"""Account of each chip's memory."""
+"""Addresses of the process, because tensors of all sessions live beside each other."""
 
 
 @dataclass(slots=True)
@@ -157,6 +85,9 @@ class Buffer:
         chip: number of the chip that has them.
         version: content version, unique in the process. Every write renews it, so equal versions mean equal contents.
         offloaded: how to restore the bytes, while they are released.
+        kept: the contents as a program left them in the memory of a card; None if they are on the host alone.
+
+    The memory of a buffer stays on the account of the session in which it was made.
     """
 
     __slots__ = (
@@ -165,9 +96,11 @@ class Buffer:
         "_alias_key",
         "_counted_bytes",
         "_host",
+        "_session",
         "_value",
         "_was_restored",
         "chip",
+        "kept",
         "offloaded",
         "version",
     )
@@ -188,21 +121,23 @@ class Buffer:
             chip: number of the chip, where ``value`` is on no particular one.
         """
         self.chip = chip
+        self._session = own = session.current
         self._host = host
         self._value = value
         self.version = next(VERSIONS)
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
         self.offloaded: Offloaded | None = None
+        self.kept: Handle | None = None
         self._was_restored = False
         self._counted_bytes: int | None = None
-        metrics.counters[metrics.TENSORS] += 1
+        own.counters[metrics.TENSORS] += 1
         if host is not None:
             self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
         elif value is not None:
             self._join_chips(value)
             if value.node is not None:
-                PENDING[id(self)] = weakref.ref(self)
+                own.pending[id(self)] = weakref.ref(self)
 
     def _join_chips(self, value: Value) -> None:
         """Gives a value without a chip this buffer's chip; otherwise this buffer takes the value's."""
@@ -215,19 +150,19 @@ class Buffer:
         if not hasattr(self, "_counted_bytes"):  # an error or signal ended __init__
             return
         if self._counted_bytes is not None:
-            MEMORY[self.chip].count_free(self._counted_bytes)
-        metrics.counters[metrics.ENDED_TENSORS] += 1
+            self._session.memory[self.chip].count_free(self._counted_bytes)
+        self._session.counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
 
     def _count_bytes(self, nbytes: int) -> None:
         self._counted_bytes = nbytes
-        MEMORY[self.chip].count_allocation(nbytes)
+        self._session.memory[self.chip].count_allocation(nbytes)
 
     def _release(self) -> None:
         """Releases the bytes."""
         if self._counted_bytes is not None:
-            MEMORY[self.chip].count_free(self._counted_bytes)
-            self._counted_bytes = self._host = self.offloaded = None
+            self._session.memory[self.chip].count_free(self._counted_bytes)
+            self._counted_bytes = self._host = self.offloaded = self.kept = None
 
     def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
         """Releases host bytes that a program can restore.
@@ -243,7 +178,7 @@ class Buffer:
 
     def _restore(self) -> torch.Tensor:
         """Restores offloaded bytes and returns the CPU tensor over them."""
-        with _RESTORING:
+        with self._session.restoring:
             offloaded, host = self.offloaded, self._host
             if host is None:
                 assert offloaded is not None
@@ -251,6 +186,27 @@ class Buffer:
                 self._was_restored = True
                 self.offloaded = None
             return host
+
+    def keep(self, handle: Handle, nbytes: int) -> None:
+        """Replaces the contents of the whole storage by a result that stays in the memory of a card.
+
+        Args:
+            handle: the result, whose elements fill the storage in order.
+            nbytes: size of the storage in bytes.
+        """
+        self._release()
+        self._count_bytes(nbytes)
+        self._host = self._value = self._alias = self._alias_key = None
+        self._renew_version()
+        self.kept = handle
+
+    def _fetch(self, handle: Handle) -> torch.Tensor:
+        """Brings contents that a card has to the host. The card keeps them too, until somebody writes to the buffer."""
+        host = handle.read()  # without a lock: a program that runs may call code that reads tensors
+        with self._session.restoring:
+            if self._host is None:
+                self._host = host
+            return self._host
 
     @property
     def pending(self) -> bool:
@@ -279,6 +235,8 @@ class Buffer:
     def host(self) -> torch.Tensor:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         while (host := self._host) is None:
+            if self.kept is not None:
+                return self._fetch(self.kept)
             if self.offloaded is not None:
                 return self._restore()
             if self.pending:
@@ -319,20 +277,20 @@ class Buffer:
         """Replaces the contents of the whole storage by a value, of this chip or of no particular one."""
         if value.chip is None:
             value.chip = self.chip
-        with _CLAIMING:
+        with self._session.claiming:
             self._release()
             self._value = value
             self._alias_key = self._alias = None
             self._renew_version()
         if value.node is not None:
-            PENDING[id(self)] = weakref.ref(self)
+            session.current.pending[id(self)] = weakref.ref(self)
         elif value.owner is None and value.data is not None:
             self.claim_bytes()  # makes the value's version end together with this buffer's
 
     def claim_bytes(self) -> None:
         """Takes over the bytes of the current value, or copies them when they belong to another buffer. A value that
         another thread has replaced by a pending one meanwhile is left alone."""
-        with _CLAIMING:
+        with self._session.claiming:
             value = self._value
             if value is None or value.data is None:
                 return
@@ -352,10 +310,12 @@ class Buffer:
         self._value = None
 
     def _renew_version(self) -> None:
-        metrics.counters[metrics.TENSORS] += 1
-        metrics.counters[metrics.ENDED_TENSORS] += 1
+        counters = self._session.counters
+        counters[metrics.TENSORS] += 1
+        counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
         self.version = next(VERSIONS)
+        self.kept = None
 
     def set_host(self, host: torch.Tensor) -> None:
         """Replaces the contents of the whole storage by the bytes of a CPU tensor."""
@@ -379,6 +339,18 @@ class Buffer:
     def forget_alias(self) -> None:
         """Drops the cached alias."""
         self._alias_key = self._alias = None
+
+    def kept_for(self, tensor: torch.Tensor) -> Handle | None:
+        """Returns the contents in a card's memory, if ``tensor`` is all of them in order; None otherwise."""
+        handle = self.kept
+        is_whole = (
+            handle is not None
+            and tensor.dtype is handle.dtype
+            and tensor.shape == handle.shape
+            and tensor.is_contiguous()
+            and not (tensor.is_conj() or tensor.is_neg())
+        )
+        return handle if is_whole else None
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """Returns a CPU tensor over the elements of ``tensor``, whose storage this is. The last alias is cached."""
@@ -443,9 +415,6 @@ def resolve_argument(tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor, Cached
         return buffer, alias, None
     return buffer, alias, CachedArgument(weakref.ref(tensor), tensor.data_ptr(), weakref.ref(buffer), buffer._alias_key)
 
-
-PENDING: dict[int, weakref.ref[Buffer]] = {}
-"""Buffers that became pending since recorded ops last ran. Some may have been freed or written since."""
 
 _synchronize: Callable[[Buffer], None] | None = None
 

@@ -7,16 +7,14 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch import fused_steps
+from tt_xla.frontends.torch import fused_steps, session
 from tt_xla.frontends.torch.device import chips, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.draws import drawn
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.recording import (
-    Pressure,
     converted,
     full,
     new_tensor,
@@ -47,7 +45,8 @@ def mark(x: torch.Tensor, name: str, position: int, group: str, is_input: bool, 
 
     Groups are numbered from the last run on, so that each step of a loop has the same program.
     """
-    number = Pressure.groups.setdefault(group, len(Pressure.groups))
+    groups = session.current.pressure.groups
+    number = groups.setdefault(group, len(groups))
     op = torch.ops.tt_xla.mark_tensor.default
     return run(signature_of(op), (x, name, position, str(number), is_input, attributes), {})
 
@@ -81,7 +80,8 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         result = _step(signature, args, kwargs)
     else:
         result = _write_results(signature, args, kwargs)
-    if Pressure.nodes > MAX_NODES or MODE.eager:
+    own = session.current
+    if own.pressure.nodes > MAX_NODES or own.mode.eager:
         synchronize()
     return result
 

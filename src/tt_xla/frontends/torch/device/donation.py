@@ -6,13 +6,12 @@ A tensor without bytes still has shape and dtype, so ops on it can be recorded a
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import ClassVar
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.recording import new_tensor
 from tt_xla.frontends.torch.device.values import Value
 
@@ -56,28 +55,17 @@ def release(values: Iterable[Value]) -> None:
             buffer.set_value(released)
 
 
-class Donation:
-    """State of the run that goes on: which donated tensors it takes.
-
-    Attributes:
-        ends_step: whether a step ends with it.
-        read: donated contents that its programs read.
-    """
-
-    ends_step = False
-    read: ClassVar[set[Value]] = set()
-
-
 def takes(leaves: Sequence[Value]) -> tuple[bool, tuple[int, ...]]:
     """Returns what inputs a run that takes donations takes: whether also those that it overwrites, and the positions of
     the donated ones."""
-    return Donation.ends_step, tuple([n for n, leaf in enumerate(leaves) if leaf.donated])
+    return session.current.donation.ends_step, tuple([n for n, leaf in enumerate(leaves) if leaf.donated])
 
 
 def aliases(leaves: Iterable[Value], outputs: Iterable[Value]) -> int:
     """Returns how many inputs of a program have no bytes of their own after its run."""
-    overwritten = set(outputs) if Donation.ends_step else ()
-    takes_donations = Donation.ends_step or MODE.takes_donations
+    ends_step = session.current.donation.ends_step
+    overwritten = set(outputs) if ends_step else ()
+    takes_donations = ends_step or session.current.mode.takes_donations
     return sum((leaf.donated and takes_donations) or _is_overwritten(leaf, overwritten) for leaf in leaves)
 
 

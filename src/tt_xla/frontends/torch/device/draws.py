@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, aten
-from tt_xla.frontends.torch.device.recording import Pressure, emit
+from tt_xla.frontends.torch.device.recording import emit
 from tt_xla.frontends.torch.device.signatures import Signature
 from tt_xla.frontends.torch.device.values import Node, Value
 
@@ -35,7 +36,7 @@ def drawn(signature: Signature, host: torch.Tensor) -> Value:
     if host.nbytes >= LARGE or host.dtype not in _DTYPES:
         return value
     metrics.count(signature.counter)
-    Pressure.draws += 1
+    session.current.pressure.draws += 1
     return emit(_OP, [value], [], host.shape)
 
 
@@ -48,7 +49,7 @@ def without_draws(pending: Sequence[Buffer]) -> Sequence[Buffer]:
     Returns:
         Those that are left for programs.
     """
-    Pressure.draws = 0
+    session.current.pressure.draws = 0
     others = [buffer for buffer in pending if not _is_draw(buffer.value.node)]
     if not others:
         return pending

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.kinds import fill, results_of, runs_on_host
 from tt_xla.frontends.torch.device.values import Node, Value
@@ -48,7 +48,8 @@ class _Form:
     kinds: list[int] = field(default_factory=lambda: [])
 
 
-_FORMS: dict[tuple[Any, ...], _Form] = {}
+class _Forms(dict[tuple[Any, ...], _Form]):
+    """The session's forms by their ops and how these are connected."""
 
 
 def changed_ops(nodes: Sequence[Node]) -> set[Node] | None:
@@ -63,12 +64,13 @@ def changed_ops(nodes: Sequence[Node]) -> set[Node] | None:
         key.append(node.kind.op)
         for value in node.inputs:
             key.append(numbers[value.node] if value.data is None and value.node is not None else value.dtype)
-    if len(_FORMS) >= _MAX_FORMS:
-        _FORMS.clear()
+    forms = session.current.part(_Forms)
+    if len(forms) >= _MAX_FORMS:
+        forms.clear()
     current = settings.current()
-    form = _FORMS.get(tuple(key))
+    form = forms.get(tuple(key))
     if form is None or form.settings is not current:
-        form = _FORMS[tuple(key)] = _Form(current)
+        form = forms[tuple(key)] = _Form(current)
     former, form.kinds = form.kinds, [node.kind.serial for node in nodes]
     form.count += 1
     if form.count == 1:

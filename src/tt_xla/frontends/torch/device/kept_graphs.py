@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import LOCK, PENDING, Buffer, buffer_of
+from tt_xla.frontends.torch import session
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
 from tt_xla.frontends.torch.device.programs import Trace, collect, program_of, synchronize
 from tt_xla.frontends.torch.device.recording import new_tensor, read
 from tt_xla.frontends.torch.device.values import Kind, Node, Value
@@ -33,8 +34,8 @@ class _Graph:
     outputs: list[tuple[int, int]]
 
 
-_GRAPHS: dict[bytes, _Graph] = {}
-"""Kept graphs by name."""
+class _Graphs(dict[bytes, _Graph]):
+    """The session's kept graphs by name."""
 
 
 def inputs_of(tensors: Sequence[torch.Tensor]) -> list[Value]:
@@ -64,7 +65,7 @@ def keep(tensors: Sequence[torch.Tensor], name: bytes) -> None:
     Raises:
         CompileError: an op cannot be compiled.
     """
-    with LOCK:
+    with session.current.running:
         inputs, trace = inputs_of(tensors), _trace(tensors)
         if trace is None:
             return
@@ -75,9 +76,10 @@ def keep(tensors: Sequence[torch.Tensor], name: bytes) -> None:
     def reference(value: Value) -> int | tuple[int, int]:
         return positions[value] if value.node is None else (numbers[value.node], value.index)
 
-    if len(_GRAPHS) >= _MAX_GRAPHS:
-        _GRAPHS.clear()
-    _GRAPHS[name] = _Graph(
+    graphs = session.current.part(_Graphs)
+    if len(graphs) >= _MAX_GRAPHS:
+        graphs.clear()
+    graphs[name] = _Graph(
         [(leaf.shape, leaf.dtype) for leaf in inputs],
         [(node.kind, [*map(reference, node.inputs)]) for node in trace.nodes],
         [node.scalars for node in trace.nodes],
@@ -105,7 +107,7 @@ def run(name: bytes, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         KeyError: no graph has this name.
         ValueError: the inputs are not like those of the graph.
     """
-    if (graph := _GRAPHS.get(name)) is None:
+    if (graph := session.current.part(_Graphs).get(name)) is None:
         raise KeyError(f"No graph is kept for the hash {name.hex()}: compile it first by _xla_warm_up_cache.")
     found = [(tuple(tensor.shape), tensor.dtype) for tensor in inputs]
     if found != graph.inputs:
@@ -127,8 +129,9 @@ def run(name: bytes, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 def drop_pending(chip: int) -> None:
     """Forgets the recorded ops of a chip: tensors that wait for them have no bytes afterwards."""
-    with LOCK:
-        waiting = [each for reference in list(PENDING.values()) if (each := reference()) is not None]
+    own = session.current
+    with own.running:
+        waiting = [each for reference in list(own.pending.values()) if (each := reference()) is not None]
         for buffer in waiting:
             if buffer.pending and buffer.chip == chip:
                 _drop(buffer)
@@ -137,7 +140,7 @@ def drop_pending(chip: int) -> None:
 def _drop(buffer: Buffer) -> None:
     value = buffer.value
     buffer.set_value(Value(value.shape, value.dtype, chip=buffer.chip))
-    PENDING.pop(id(buffer), None)
+    session.current.pending.pop(id(buffer), None)
 
 
 __all__ = ["drop_pending", "inputs_of", "keep", "run"]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import (
-    MEMORY,
     aten,
     buffer_of,
     host_alias,
@@ -60,7 +60,7 @@ def _empty(
         chip, nbytes = chips.chip_of(device), math.prod(size) * dtype.itemsize
         if nbytes < LARGE:
             return new_tensor(full(size, 0, dtype, chip))
-        MEMORY[chip].check(nbytes)
+        session.current.memory[chip].check(nbytes)
         # The operating system gives memory to a page of these zeros once it is written.
         return lift(torch.from_numpy(np.zeros(nbytes, np.uint8)).view(dtype).view(*size), chip)
     strides = torch.empty(size, dtype=dtype, device="meta", memory_format=memory_format).stride()
@@ -179,7 +179,7 @@ def _to_copy(
         return run(signature_of(aten._to_copy.default), (tensor,), options)
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()
     if to_device:
-        MEMORY[chip].check(source.numel() * (dtype or source.dtype).itemsize)
+        session.current.memory[chip].check(source.numel() * (dtype or source.dtype).itemsize)
     elif _is_ours(tensor):
         count_read(tensor)
     with metrics.transferring(source.nbytes, to_device=to_device):

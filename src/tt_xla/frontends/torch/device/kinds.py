@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.geometry import Shape, contiguous_strides, memory_order
 from tt_xla.frontends.torch.device.scalars import SCALARS
@@ -44,7 +45,8 @@ def _mode() -> Any:
 
 
 COMPUTING = Lock()
-"""Held while the one fake mode is in use, also by lowering rules: PyTorch's is for one thread at a time."""
+"""Held while the one fake mode is in use, also by lowering rules, and while a kind is worked out: PyTorch's mode is for
+one thread at a time, and so is the first import of the lowering rules."""
 
 
 @contextlib.contextmanager
@@ -90,8 +92,9 @@ _MAX_ELEMENTS = 1 << 14
 """Number of elements up to which an op on integers runs on the host."""
 _MAX_FORMS = 4096
 
-_LOWERED: set[Any] = set()
-"""Ops with the dtypes and ranks of their operands that were lowered for some sizes."""
+
+class _Lowered(set[Any]):
+    """Ops with the dtypes and ranks of their operands that were lowered for some sizes in this session."""
 
 
 @functools.cache
@@ -127,7 +130,7 @@ def make_kind(
     """
     kind = Kind(op, template, operands)
     form = _form(kind) if runs_on_host(kind) else None
-    if form in _LOWERED and _describe_grown(kind, scalars):
+    if form in session.current.part(_Lowered) and _describe_grown(kind, scalars):
         return kind
     with _computing_shapes():
         try:
@@ -192,9 +195,10 @@ def _form(kind: Kind) -> Any:
 
 
 def _remember(form: Any) -> None:
-    if len(_LOWERED) >= _MAX_FORMS:
-        _LOWERED.clear()
-    _LOWERED.add(form)
+    lowered = session.current.part(_Lowered)
+    if len(lowered) >= _MAX_FORMS:
+        lowered.clear()
+    lowered.add(form)
 
 
 def graph_with_inputs(kind: Kind, inputs: frozenset[int], scalars: Sequence[float]) -> torch.fx.Graph:

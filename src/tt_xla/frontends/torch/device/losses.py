@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device.dispatch import run
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
 
 _POSITIONS = {"nll_loss_forward": 1, "nll_loss2d_forward": 1, "nll_loss_backward": 2, "nll_loss2d_backward": 2}
@@ -20,7 +20,7 @@ def _kernel(name: str, position: int) -> Callable[..., Any]:
     def recorded(*args: Any, **kwargs: Any) -> Any:
         nonlocal signature
         signature = signature or signature_of(overload_named(name))
-        if MODE.takes_floating_classes and args[position].is_floating_point():
+        if session.current.mode.takes_floating_classes and args[position].is_floating_point():
             args = (*args[:position], args[position].long(), *args[position + 1 :])
         return run(signature, args, kwargs)
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.custom_ops import FULL_TO_SHARD_OP, MARK_OP, SHARD_TO_FULL_OP, mark_arguments
 from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.device.buffers import buffer_of
-from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, STATE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.recording import record, write
 from tt_xla.frontends.torch.device.signatures import signature_of
@@ -97,7 +98,7 @@ def has_contents(tensor: torch.Tensor) -> bool:
 
 def has_parts(tensor: torch.Tensor) -> bool:
     """Returns whether a tensor has no contents of its own, but a part for each chip."""
-    if not STATE.holds_parts or tensor.device.type != DEVICE_TYPE:
+    if not session.current.chips.holds_parts or tensor.device.type != DEVICE_TYPE:
         return False
     buffer = buffer_of(tensor)
     return buffer.pending and is_part(buffer.value)

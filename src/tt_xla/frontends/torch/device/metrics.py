@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 
-from tt_xla.frontends.torch import host_ops
+from tt_xla.frontends.torch import host_ops, session
 
 COMPILE_TIME = "CompileTime"
 EXECUTE_TIME = "ExecuteTime"
@@ -75,24 +75,15 @@ Beside them there are ``aten::op`` for ops that ran on the host because they hav
 ``xla::op`` for ops that were recorded, and for those of graphs that dynamo's backend openxla compiled.
 """
 
-KEPT = 1024
-"""Number of samples kept per metric."""
-
-counters: Counter[str] = Counter()
-samples: defaultdict[str, deque[tuple[float, float]]] = defaultdict(lambda: deque(maxlen=KEPT))
-"""Time stamp (seconds) and duration (nanoseconds) of the last occurrences, by metric."""
-totals: defaultdict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-"""Number of occurrences and their total duration in nanoseconds, by metric."""
-
 
 def count(name: str, times: int = 1) -> None:
     """Adds ``times`` to a counter."""
-    counters[name] += times
+    session.current.counters[name] += times
 
 
 def all_counters() -> dict[str, int]:
     """Returns all counters, including those of ops that ran on the host, which are named without their overload."""
-    merged = Counter(counters)
+    merged = Counter(session.current.counters)
     for name, times in host_ops.counts().items():
         namespace, op, *_ = name.split(".")
         merged[f"{namespace}::{op}"] += times
@@ -101,9 +92,11 @@ def all_counters() -> dict[str, int]:
 
 def sample(name: str, amount: float) -> None:
     """Adds an occurrence to a metric: nanoseconds, or a number of things."""
+    own = session.current
+    totals = own.totals
     occurrences, total = totals[name]
     totals[name] = (occurrences + 1, total + amount)
-    samples[name].append((time.time(), amount))
+    own.samples[name].append((time.time(), amount))
 
 
 class timed:
@@ -140,19 +133,20 @@ def data(name: str) -> tuple[int, float, tuple[tuple[float, float], ...]] | None
 
     The result is None when the metric never occurred.
     """
-    return (*totals[name], tuple(samples[name])) if name in totals else None
+    own = session.current
+    return (*own.totals[name], tuple(own.samples[name])) if name in own.totals else None
 
 
 def clear_counters() -> None:
     """Resets all counters."""
-    counters.clear()
+    session.current.counters.clear()
     host_ops.reset()
 
 
 def clear_metrics() -> None:
     """Resets all metrics."""
-    samples.clear()
-    totals.clear()
+    session.current.samples.clear()
+    session.current.totals.clear()
 
 
 def clear() -> None:
@@ -168,11 +162,12 @@ def report(counter_names: Collection[str] | None = None, metric_names: Collectio
         counter_names: counters to report; None reports all.
         metric_names: metrics to report; None reports all.
     """
+    own = session.current
     lines: list[str] = []
-    for name, (occurrences, total) in sorted(totals.items()):
+    for name, (occurrences, total) in sorted(own.totals.items()):
         if metric_names is not None and name not in metric_names:
             continue
-        amounts = sorted(amount for _, amount in samples[name])
+        amounts = sorted(amount for _, amount in own.samples[name])
         shown = _SHOWN.get(name, _duration)
         percentiles = [
             f"{percent}%={shown(amounts[min(len(amounts) - 1, len(amounts) * percent // 100)])}"

@@ -11,7 +11,7 @@ from tt_xla.environment import debug_level, variable
 
 
 class _OfThread(threading.local):
-    """Switches and names of one thread.
+    """Switches and names of one thread in a session.
 
     Attributes:
         may_run: whether recorded ops may run.
@@ -30,11 +30,8 @@ class _OfThread(threading.local):
         self.scopes: list[str] = []
 
 
-_THREAD = _OfThread()
-
-
 class Mode:
-    """Switches of the process.
+    """Switches of a session.
 
     Attributes:
         copies_operands: whether an elementwise op on two tensors copies one of the CPU to the device, as in torch_xla.
@@ -46,8 +43,16 @@ class Mode:
 
     copies_operands = False
     takes_floating_classes = False
-    takes_donations = False
-    structures: set[tuple[int, ...]] | None = None
+
+    def __init__(self) -> None:
+        self.takes_donations = False
+        self.structures: set[tuple[int, ...]] | None = None
+        self._thread = _OfThread()
+
+    @classmethod
+    def follow_torch_xla(cls) -> None:
+        """Takes over torch_xla's rules for operands in all sessions, since a script has imported it."""
+        cls.copies_operands = cls.takes_floating_classes = True
 
     @functools.cached_property
     def eager(self) -> bool:
@@ -62,42 +67,42 @@ class Mode:
     @property
     def may_run(self) -> bool:
         """Whether this thread may run recorded ops now; not within a function that is to be one program."""
-        return _THREAD.may_run
+        return self._thread.may_run
 
     @may_run.setter
     def may_run(self, value: bool) -> None:
-        _THREAD.may_run = value
+        self._thread.may_run = value
 
     @property
     def cause(self) -> str:
         """Why recorded ops run now; empty where a result is read."""
-        return _THREAD.cause
+        return self._thread.cause
 
     @property
     def graph_name(self) -> str:
         """Name of the program of the recorded ops; empty for most."""
-        return _THREAD.graph_name
+        return self._thread.graph_name
 
     @contextlib.contextmanager
     def running_because(self, cause: str, graph_name: str = "") -> Iterator[None]:
         """Context manager that says why recorded ops run, unless an outer one does, and what their program is named."""
-        before = _THREAD.cause, _THREAD.graph_name
-        _THREAD.cause = before[0] or cause
-        _THREAD.graph_name = graph_name or before[1]
+        before = self._thread.cause, self._thread.graph_name
+        self._thread.cause = before[0] or cause
+        self._thread.graph_name = graph_name or before[1]
         try:
             yield
         finally:
-            _THREAD.cause, _THREAD.graph_name = before
+            self._thread.cause, self._thread.graph_name = before
 
     @contextlib.contextmanager
     def scope(self, name: str) -> Iterator[None]:
         """Context manager that opens a range of torch_xla's profiler."""
-        _THREAD.scope_number += 1
-        _THREAD.scopes.append(f"{name}.{_THREAD.scope_number}")
+        self._thread.scope_number += 1
+        self._thread.scopes.append(f"{name}.{self._thread.scope_number}")
         try:
             yield
         finally:
-            _THREAD.scopes.pop()
+            self._thread.scopes.pop()
 
     def reset_scope(self) -> None:
         """Numbers ranges of the profiler from 1 again.
@@ -105,13 +110,13 @@ class Mode:
         Raises:
             RuntimeError: a range is open, which the end of a step would divide.
         """
-        if _THREAD.scopes:
+        if self._thread.scopes:
             raise RuntimeError(
-                f"Expecting scope to be empty but it is {'/'.join(_THREAD.scopes)}. A step may not end within a range "
-                "of xp.Trace. End it after the range, use xp.StepTrace for an entire step, or call "
+                f"Expecting scope to be empty but it is {'/'.join(self._thread.scopes)}. A step may not end within a "
+                "range of xp.Trace. End it after the range, use xp.StepTrace for an entire step, or call "
                 "torch_xla.sync(reset_scope=False)."
             )
-        _THREAD.scope_number = 0
+        self._thread.scope_number = 0
 
     @contextlib.contextmanager
     def allowing_runs(self) -> Iterator[None]:
@@ -121,6 +126,3 @@ class Mode:
             yield
         finally:
             self.may_run = before
-
-
-MODE = Mode()

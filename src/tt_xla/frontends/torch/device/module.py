@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch import host_ops
+from tt_xla.frontends.torch import host_ops, session
 from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
-from tt_xla.frontends.torch.device.buffers import MEMORY
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.streams import Event, Stream, stream
 from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast
@@ -183,7 +182,7 @@ class DeviceModule:
         from tt_xla.runtime import get_device
 
         chip = _chip(device)
-        report, memory = get_device(chip=chip).memory(), MEMORY[chip]
+        report, memory = get_device(chip=chip).memory(), session.current.memory[chip]
         return {
             "allocated_bytes.all.current": memory.allocated,
             "allocated_bytes.all.peak": memory.peak,
@@ -198,14 +197,14 @@ class DeviceModule:
 
     def memory_allocated(self, device: Any = None) -> int:
         """Returns the bytes of tensors that were computed or copied to a chip. Pending results do not count."""
-        return MEMORY[_chip(device)].allocated
+        return session.current.memory[_chip(device)].allocated
 
     def max_memory_allocated(self, device: Any = None) -> int:
         """Returns the largest value of :meth:`memory_allocated` since the last reset, in bytes."""
-        return MEMORY[_chip(device)].peak
+        return session.current.memory[_chip(device)].peak
 
     def reset_peak_memory_stats(self, device: Any = None) -> None:
-        memory = MEMORY[_chip(device)]
+        memory = session.current.memory[_chip(device)]
         memory.peak = memory.allocated
 
     def memory_reserved(self, device: Any = None) -> int:
@@ -213,16 +212,16 @@ class DeviceModule:
         from tt_xla.runtime import get_device
 
         chip = _chip(device)
-        return MEMORY[chip].allocated + get_device(chip=chip).memory().resident
+        return session.current.memory[chip].allocated + get_device(chip=chip).memory().resident
 
     def max_memory_reserved(self, device: Any = None) -> int:
         """Returns the bytes of tensors at their peak and of what the runtime keeps between runs."""
         chip = _chip(device)
-        return MEMORY[chip].peak + self.memory_reserved(chip) - MEMORY[chip].allocated
+        return session.current.memory[chip].peak + self.memory_reserved(chip) - session.current.memory[chip].allocated
 
     def reset_accumulated_memory_stats(self, device: Any = None) -> None:
         """Starts to count allocated and freed tensors anew."""
-        memory = MEMORY[_chip(device)]
+        memory = session.current.memory[_chip(device)]
         memory.allocations, memory.frees = memory.allocations - memory.frees, 0
 
     def memory_summary(self, device: Any = None, abbreviated: bool = False) -> str:

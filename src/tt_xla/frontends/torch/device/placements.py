@@ -7,7 +7,6 @@ it each chip holds while a program runs. Placements never change a result, only 
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,9 +14,10 @@ import numpy as np
 import torch
 
 from tt_xla.errors import CompileError
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, buffer_of_storage, storage_of_host
-from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, STATE
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.ir.mesh import Mesh, Sharding
 
@@ -91,41 +91,38 @@ def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int],
     return groups
 
 
-_PLACEMENTS: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDictionary()
-
-
 def in_use() -> bool:
     """Returns whether tensors may have placements. Callers that ask first cost nothing in processes without meshes.
 
     Tensors that are gone count, because recorded ops may still read what they contained.
     """
-    return STATE.splits_tensors
+    return session.current.chips.splits_tensors
 
 
 def announce() -> None:
     """Says that tensors will be placed, so that :func:`in_use` returns True from now on."""
-    STATE.splits_tensors = True
+    session.current.chips.splits_tensors = True
 
 
 def place(tensor: torch.Tensor, placement: Placement) -> None:
     """Gives the storage of a tensor of the device a placement."""
     announce()
     metrics.count(metrics.SPMD_TENSORS)
-    _PLACEMENTS[buffer_of(tensor)] = placement
+    session.current.placements[buffer_of(tensor)] = placement
 
 
 def unplace(tensor: torch.Tensor) -> None:
     """Removes the placement of a tensor's storage, if it has one."""
     if tensor.device.type == DEVICE_TYPE:
-        _PLACEMENTS.pop(buffer_of(tensor), None)
-        _REPLICATED.discard(buffer_of(tensor))
+        session.current.placements.pop(buffer_of(tensor), None)
+        session.current.replicated.discard(buffer_of(tensor))
 
 
 def placement_of(tensor: torch.Tensor) -> Placement | None:
     """Returns the placement of a tensor; None for CPU tensors, unplaced tensors, and views that no placement fits."""
     if tensor.device.type != DEVICE_TYPE:
         return None
-    placement = _PLACEMENTS.get(buffer_of(tensor))
+    placement = session.current.placements.get(buffer_of(tensor))
     if placement is None or placement.shape == tuple(tensor.shape):
         return placement
     is_reshaped = tensor.is_contiguous() and tensor.numel() == math.prod(placement.shape) > 0
@@ -135,7 +132,7 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
 def placement_of_value(value: Value) -> Placement | None:
     """Returns the placement of recorded contents: that of their buffer, or the one that it had when they were read."""
     owner = value.owner() if value.owner is not None else None
-    placement = _PLACEMENTS.get(owner) if owner is not None else value.placement
+    placement = session.current.placements.get(owner) if owner is not None else value.placement
     return placement if placement is not None and placement.shape == tuple(value.shape) else None
 
 
@@ -145,11 +142,11 @@ def copy_of(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     host = buffer.host.untyped_storage()
     copied = torch.empty(0, dtype=torch.uint8, device="cpu").set_(host, 0, [storage.nbytes()], [1]).clone()
     new = storage_of_host(copied, buffer.chip)
-    placement = _PLACEMENTS.get(buffer)
+    placement = session.current.placements.get(buffer)
     if placement is not None:
-        _PLACEMENTS[buffer_of_storage(new)] = placement
-    if buffer in _REPLICATED:
-        _REPLICATED.add(buffer_of_storage(new))
+        session.current.placements[buffer_of_storage(new)] = placement
+    if buffer in session.current.replicated:
+        session.current.replicated.add(buffer_of_storage(new))
     return new
 
 
@@ -157,18 +154,14 @@ def follow(buffer: Buffer, value: Value) -> None:
     """Gives a buffer without a placement that of the contents that are copied to it."""
     placement = None if value.data is None else placement_of_value(value)
     if placement is not None:
-        _PLACEMENTS.setdefault(buffer, placement)
+        session.current.placements.setdefault(buffer, placement)
 
 
 def remember(buffer: Buffer, value: Value) -> None:
     """Gives the contents of a buffer its placement, in case the buffer dies before the op that reads them runs."""
-    placement = _PLACEMENTS.get(buffer)
+    placement = session.current.placements.get(buffer)
     if placement is not None:
         value.placement = placement
-
-
-_REPLICATED: weakref.WeakSet[Buffer] = weakref.WeakSet()
-"""Buffers with contents that every chip has in full. Programs that take them need not run on a mesh."""
 
 
 def place_result(buffer: Buffer, placement: Placement | None) -> None:
@@ -179,25 +172,26 @@ def place_result(buffer: Buffer, placement: Placement | None) -> None:
         placement: the placement; None for the result of a program for one chip.
     """
     if placement is not None and not placement.sharding.is_replicated:
-        _PLACEMENTS[buffer] = placement
-    elif placement is not None or STATE.acts_as_one:
-        _REPLICATED.add(buffer)
+        session.current.placements[buffer] = placement
+    elif placement is not None or session.current.chips.acts_as_one:
+        session.current.replicated.add(buffer)
 
 
 def replicate(tensor: torch.Tensor) -> None:
     """Records that every chip has a tensor of the device in full."""
     metrics.count(metrics.SPMD_TENSORS)
-    _REPLICATED.add(buffer_of(tensor))
+    session.current.replicated.add(buffer_of(tensor))
 
 
 def is_replicated(buffer: Buffer | None) -> bool:
     """Returns whether every chip has contents in full because a program computed them there, or they were sent."""
-    return buffer in _REPLICATED
+    return buffer in session.current.replicated
 
 
 def count_read(tensor: torch.Tensor) -> None:
     """Counts that a tensor is copied to the CPU, if chips have parts or copies of it."""
-    if STATE.acts_as_one and (buffer_of(tensor) in _PLACEMENTS or buffer_of(tensor) in _REPLICATED):
+    own = session.current
+    if own.chips.acts_as_one and (buffer_of(tensor) in own.placements or buffer_of(tensor) in own.replicated):
         metrics.count(metrics.SPMD_READS)
 
 
@@ -208,12 +202,12 @@ def set_default_mesh(mesh: Mesh, chips: tuple[int, ...]) -> None:
         mesh: the mesh.
         chips: number of the chip at each position of the mesh.
     """
-    STATE.default_mesh = (mesh, chips)
+    session.current.chips.default_mesh = (mesh, chips)
 
 
 def default_mesh() -> tuple[Mesh, tuple[int, ...]] | None:
     """Returns the mesh that :func:`set_default_mesh` set last, or None."""
-    return STATE.default_mesh
+    return session.current.chips.default_mesh
 
 
 ChipMesh = tuple[Mesh, tuple[int, ...]]

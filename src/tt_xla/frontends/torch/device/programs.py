@@ -18,15 +18,13 @@ import torch
 from tt_xla.collector import collector_paused
 from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
-from tt_xla.frontends.torch import settings
+from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import analysis, draws, growing, kinds, metrics
-from tt_xla.frontends.torch.device.buffers import LOCK, NO_BYTES, PENDING, Buffer, buffer_of, set_synchronize
-from tt_xla.frontends.torch.device.chips import STATE
-from tt_xla.frontends.torch.device.donation import Donation, aliases, release, takes
+from tt_xla.frontends.torch.device.buffers import NO_BYTES, Buffer, buffer_of, set_synchronize
+from tt_xla.frontends.torch.device.donation import aliases, release, takes
 from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
     Placement,
@@ -34,13 +32,13 @@ from tt_xla.frontends.torch.device.placements import (
     place_result,
     placement_of_value,
 )
-from tt_xla.frontends.torch.device.recording import Pressure
-from tt_xla.frontends.torch.device.values import Node, Value, new_version
+from tt_xla.frontends.torch.device.values import Node, Value
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.log import logger
 from tt_xla.options import AUTO
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.index_checks import IndexCheck
@@ -54,8 +52,7 @@ _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
 
 _OP_ERRORS = (TTXLAError, IndexError, RuntimeError, TypeError, ValueError)
-"""Errors of a recorded op: ours, and those that PyTorch, JAX and lowering rules raise for arguments. Other errors, such
-as a lack of the host's memory, have no single op as their cause."""
+"""Errors of a recorded op: ours, and those that PyTorch, JAX and rules raise for arguments. Others have many causes."""
 
 _SERIAL = operator.attrgetter("serial")
 
@@ -140,10 +137,6 @@ class _Program:
     placements: list[Placement | None] | None = None
 
 
-_STRUCTURES: dict[tuple[tuple[int, ...], tuple[Placement | None, ...], int], _Structure] = {}
-"""Structures by the keys of their traces, the placements of their leaves, and the chip."""
-
-
 def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None = None) -> None:
     """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
     chip has a part of its own.
@@ -157,30 +150,31 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
             PyTorch's class. Results that do not depend on its cause have been computed; reading any other result raises
             the error again.
     """
-    with LOCK:
+    own = session.current
+    with own.running:
         waiting = [
-            buffer for reference in list(PENDING.values()) if (buffer := reference()) is not None and buffer.pending
+            buffer for reference in list(own.pending.values()) if (buffer := reference()) is not None and buffer.pending
         ]
         live = waiting if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
-        live = [each for each in live if not is_part(each.value)] if STATE.holds_parts else live
+        live = [each for each in live if not is_part(each.value)] if own.chips.holds_parts else live
         left = {*waiting} - {*live}
-        if live and not MODE.may_run:
+        if live and not own.mode.may_run:
             raise RuntimeError(
                 "Unexpected execution happens inside the compiled function, exiting. Under "
                 "torch_xla.compile(full_graph=True) it is to be one program, and recorded ops would run before its "
                 "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
-        PENDING.clear()
+        own.pending.clear()
         for buffer in left:
-            PENDING[id(buffer)] = weakref.ref(buffer)
-        Pressure.nodes = 0
-        Pressure.groups.clear()
+            own.pending[id(buffer)] = weakref.ref(buffer)
+        own.pressure.nodes = 0
+        own.pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
-        for buffer in draws.without_draws(live) if Pressure.draws else live:
+        for buffer in draws.without_draws(live) if own.pressure.draws else live:
             outputs.setdefault(buffer.chip, set()).add(buffer.value)
         failure = None
-        Donation.ends_step = ends_step
-        Donation.read.clear()
+        own.donation.ends_step = ends_step
+        own.donation.read.clear()
         try:
             for chip, values in sorted(outputs.items()):
                 failure = _run_or_split(sorted(values, key=recorded_at), chip) or failure
@@ -190,11 +184,11 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
                     placement = buffer.value.placement if in_use() else None
                     buffer.claim_bytes()
                     place_result(buffer, placement)
-            Donation.ends_step = False
+            own.donation.ends_step = False
         if failure is not None:
             raise failure
-        if ends_step or MODE.takes_donations:
-            release(Donation.read)
+        if ends_step or own.mode.takes_donations:
+            release(own.donation.read)
 
 
 def recorded_at(value: Value) -> tuple[int, int]:
@@ -205,7 +199,7 @@ def recorded_at(value: Value) -> tuple[int, int]:
 
 def _synchronize_for(buffer: Buffer) -> None:
     """Runs all recorded ops, and raises an error only if the contents of ``buffer`` depend on it."""
-    with LOCK:
+    with session.current.running:
         try:
             synchronize()
         except _OP_ERRORS as error:
@@ -270,15 +264,16 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         chip: number of the chip.
         is_part: whether this is a program of a trace that runs in parts.
     """
+    own = session.current
     trace = collect(outputs, chip)
     for leaf in trace.leaves:
         if leaf.data is None:
             raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
         if leaf.donated:
-            Donation.read.add(leaf)
-    if MODE.structures is not None:
-        MODE.structures.add(trace.key)
-    if not is_part and (trace.key, trace.placements, trace.chip) not in _STRUCTURES:
+            own.donation.read.add(leaf)
+    if own.mode.structures is not None:
+        own.mode.structures.add(trace.key)
+    if not is_part and (trace.key, trace.placements, trace.chip) not in own.structures:
         changed = _changed_ops(trace)
         if changed is not None:
             _run_in_parts(trace, changed)
@@ -295,15 +290,15 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     for make, version in program.extras:
         arguments.append(make())
         argument_versions.append(version)
-    timed = metrics.timed(metrics.EAGER_EXECUTE_TIME if MODE.eager else metrics.EXECUTE_TIME)
-    is_replicated = trace.placements or STATE.acts_as_one
+    timed = metrics.timed(metrics.EAGER_EXECUTE_TIME if own.mode.eager else metrics.EXECUTE_TIME)
+    is_replicated = trace.placements or own.chips.acts_as_one
     analysis.report_run(trace.graph)
     with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
     count = len(outputs)
-    metrics.counters[metrics.HANDLES] += count
+    own.counters[metrics.HANDLES] += count
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
@@ -396,13 +391,13 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
     Scalars that differ from those of the first run become inputs of a second program. If other scalars differ later,
     all become inputs, so a structure compiles three times at most.
     """
-    current = settings.current()
+    own, current = session.current, settings.current()
     structure_key = (trace.key, trace.placements, trace.chip)
-    structure = _STRUCTURES.get(structure_key)
+    structure: _Structure | None = own.structures.get(structure_key)
     if structure is None or structure.settings is not current:
-        if len(_STRUCTURES) >= _MAX_STRUCTURES:
-            _STRUCTURES.clear()
-        structure = _STRUCTURES[structure_key] = _Structure(frozenset(), trace.scalars, current)
+        if len(own.structures) >= _MAX_STRUCTURES:
+            own.structures.clear()
+        structure = own.structures[structure_key] = _Structure(frozenset(), trace.scalars, current)
     elif trace.scalars != structure.first:
         changed = {
             index
@@ -412,7 +407,7 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
         if changed:
             all_scalars = frozenset(range(len(trace.scalars)))
             structure.inputs = all_scalars if structure.inputs else frozenset(changed)
-    taken = takes(trace.leaves) if Donation.ends_step or MODE.takes_donations else (False, ())
+    taken = takes(trace.leaves) if own.donation.ends_step or own.mode.takes_donations else (False, ())
     if taken not in structure.taken:
         structure.taken.add(taken)
         metrics.sample(metrics.ALIASES, aliases(trace.leaves, trace.outputs))
@@ -422,7 +417,7 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
         for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
             metrics.count(name)
         analysis.report_compilation(trace.graph)
-        with metrics.timed(metrics.EAGER_COMPILE_TIME if MODE.eager else metrics.COMPILE_TIME):
+        with metrics.timed(metrics.EAGER_COMPILE_TIME if own.mode.eager else metrics.COMPILE_TIME):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
         analysis.report_program(trace.chip)
     else:
@@ -467,7 +462,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
         with COMPUTING:
             lowered = lower_to_stablehlo(_graph_module(trace, inputs), arguments)
-        splits = AUTO if STATE.chooses_shardings else ""  # else of models, not of single ops
+        splits = AUTO if session.current.chips.chooses_shardings else ""  # else of models, not of single ops
         if splits:
             metrics.count("CompileWithAutoSharding")
         options = replace(settings.current().with_own({}), auto_sharding=splits)
@@ -475,7 +470,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         placed = [all_placed[position] for position in lowered.tensors] if all_placed else []
         loaded = compilation.compile_and_load(lowered.module, options, placements=placed, chip=trace.chip)
     assert all(kind == "result" for kind, _ in lowered.outputs)
-    versions = [new_version() if is_constant else None for is_constant in lowered.constant]
+    versions = (new_version() if is_constant else None for is_constant in lowered.constant)
     extras = list(zip(lowered.extras, versions, strict=True))
     positions = [position for _, position in lowered.outputs]
     placements = loaded.placements
@@ -496,8 +491,9 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
     from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
     from tt_xla.frontends.torch.saved_module import saved
 
-    with LOCK:
-        buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in PENDING.values()]
+    with session.current.running:
+        pending = session.current.pending
+        buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in pending.values()]
         values = {buffer.value for buffer in buffers if buffer is not None and buffer.pending}
         trace = collect(sorted(values, key=recorded_at))
         with outside_dynamo(), without_dispatch_modes():
@@ -594,7 +590,7 @@ def _scalar_types(trace: Trace, inputs: frozenset[int]) -> dict[int, torch.dtype
 
 def forget() -> None:
     """Drops all programs of recorded ops."""
-    _STRUCTURES.clear()
+    session.current.structures.clear()
 
 
 set_synchronize(_synchronize_for)

@@ -13,29 +13,25 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
-from tt_xla.frontends.torch.device.kinds import fake, is_computing_shapes, make_kind, plain_kind
-from tt_xla.frontends.torch.device.mode import MODE
+from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, is_computing_shapes, make_kind, plain_kind
 from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.locks import Lock
 
 aten = torch.ops.aten
 
-_KINDS: dict[Any, Kind] = {}
-_KINDS_LOCK = Lock()
-"""Held while a kind is worked out: fake tensors, and the first import of the lowering rules, are for one thread."""
-_GATHERS: dict[Any, Value] = {}
 _OWN_FILES: dict[str, bool] = {}
+"""Whether a file is PyTorch's or this package's, by name."""
 _TAKE_CPU_INDICES = {
     aten.index.Tensor,
     aten.index_put.default,
@@ -44,20 +40,6 @@ _TAKE_CPU_INDICES = {
 }
 _MAX_KINDS = 1 << 16
 _OWN_FOLDERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]), "<frozen")
-
-
-class Pressure:
-    """What was recorded since the last run.
-
-    Attributes:
-        nodes: number of nodes.
-        draws: number of results that are drawn numbers.
-        groups: number of each group of marks of a composite.
-    """
-
-    nodes = 0
-    draws = 0
-    groups: ClassVar[dict[str, int]] = {}
 
 
 def _user_frame() -> tuple[CodeType, int] | None:
@@ -120,14 +102,15 @@ def record(
             _encode(op, arg, key, values)
     if chip is None:
         chip = _chip_of(signature.op, values)
+    own = session.current
     kind_key = tuple(key)
-    kind = _KINDS.get(kind_key)
+    kind = own.kinds.get(kind_key)
     if kind is None:
         kind = _new_kind(kind_key, signature, args, kwargs, numbers)
     if kind.reason:
         return kind, []
-    Pressure.nodes += 1
-    metrics.counters[signature.counter] += 1
+    own.pressure.nodes += 1
+    own.counters[signature.counter] += 1
     node = Node(kind, tuple(values), tuple(numbers), _user_frame())
     return kind, [Value(output.shape, output.dtype, node, index, chip) for index, output in enumerate(kind.outputs)]
 
@@ -194,7 +177,7 @@ def _value_of_host(op: OpOverload, tensor: torch.Tensor) -> Value:
         RuntimeError: the op takes no tensor of this device.
     """
     mixes = tensor.dim() == 0 or op in _TAKE_CPU_INDICES
-    copies = not mixes and MODE.copies_operands and signature_of(op).is_binary
+    copies = not mixes and session.current.mode.copies_operands and signature_of(op).is_binary
     if tensor.device.type != "cpu" or not (mixes or copies):
         raise _mixed(chips.device(), tensor.device, op)
     with metrics.transferring(tensor.nbytes, to_device=True) if copies else contextlib.nullcontext():
@@ -209,8 +192,8 @@ def _new_kind(
     numbers: list[float],
 ) -> Kind:
     """Works out the kind of an op and enters it into the table under ``key``."""
-    with _KINDS_LOCK:
-        kind = _KINDS.get(key)
+    with COMPUTING:
+        kind = session.current.kinds.get(key)
         return _work_out_kind(key, signature, args, kwargs, numbers) if kind is None else kind
 
 
@@ -240,9 +223,10 @@ def _work_out_kind(
     )
     kind = make_kind(signature.op, template, operands, numbers)
     if not is_computing_shapes():  # a rule of PyTorch for fake tensors may call the op, with other results
-        if len(_KINDS) >= _MAX_KINDS:
-            _KINDS.clear()
-        _KINDS[key] = kind
+        known = session.current.kinds
+        if len(known) >= _MAX_KINDS:
+            known.clear()
+        known[key] = kind
     return kind
 
 
@@ -258,7 +242,8 @@ def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: 
     dtype = rest[-1] if rest and isinstance(rest[-1], torch.dtype) else operands[0].dtype
     shape = tuple(shape)
     key = (op, shape, *((value.dtype, value.shape) for value in operands), *map(_frozen, rest))
-    kind = _KINDS.get(key)
+    own = session.current
+    kind = own.kinds.get(key)
     if kind is None:
         arguments = [Operand(number) for number in range(len(operands))]
         if op is aten.index_put.default:
@@ -267,10 +252,10 @@ def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: 
             template = [arguments[0], [arguments[1]]]
         else:
             template = [*arguments, *rest]
-        with _KINDS_LOCK:
+        with COMPUTING:
             fakes = [fake(value.shape, value.dtype) for value in operands]
-            kind = _KINDS[key] = plain_kind(op, template, fakes, fake(shape, dtype))
-    Pressure.nodes += 1
+            kind = own.kinds[key] = plain_kind(op, template, fakes, fake(shape, dtype))
+    own.pressure.nodes += 1
     node = Node(kind, tuple(operands), (), _user_frame())
     return Value(shape, dtype, node, chip=_chip_of(op, operands))
 
@@ -297,7 +282,7 @@ def read(tensor: torch.Tensor) -> Value:
     """Returns the contents of a tensor of the device, in the tensor's own shape."""
     buffer = buffer_of(tensor)
     value = buffer.value
-    if in_use():
+    if session.current.chips.splits_tensors:  # `in_use` without a call, for each operand of each op
         remember(buffer, value)
     if not _is_whole(tensor, value):
         value = _part(tensor)
@@ -437,13 +422,15 @@ def _write_view(base: Value, view: View, value: Value) -> Value:
 def _positions(size: Sequence[int], stride: Sequence[int], offset: int) -> Value:
     """Returns the position in the flat base of each element of a view."""
     key = (tuple(size), tuple(stride), offset)
-    if key not in _GATHERS:
+    known = session.current.positions
+    value = known.get(key)
+    if value is None:
         count = math.prod(size) and offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
         positions = torch.arange(count, device="cpu").as_strided(size, stride, offset)
-        if len(_GATHERS) >= 64:
-            _GATHERS.clear()
-        _GATHERS[key] = Value.of(positions.reshape(-1))
-    return _GATHERS[key]
+        if len(known) >= 64:
+            known.clear()
+        value = known[key] = Value.of(positions.reshape(-1))
+    return value
 
 
 def _gathered(value: Value, size: Sequence[int], stride: Sequence[int], offset: int) -> Value:

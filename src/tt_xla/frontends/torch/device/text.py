@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import LOCK, buffer_of
+from tt_xla.frontends.torch import session
+from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.kinds import fill
-from tt_xla.frontends.torch.device.mode import MODE
 from tt_xla.frontends.torch.device.programs import collect
 from tt_xla.frontends.torch.device.recording import read
 from tt_xla.frontends.torch.device.values import Node, Value
@@ -25,7 +25,7 @@ XLA_NAMES: dict[torch.dtype, str] = {
 
 def text_of(tensors: Sequence[torch.Tensor]) -> str:
     """Returns the recorded ops on which tensors depend, one a line, after their numbers and tensors."""
-    with LOCK:
+    with session.current.running:
         values = [read(tensor) for tensor in tensors]
         trace = collect([value for value in values if value.node is not None])
         numbers: dict[Value | tuple[Node, int], int] = {}
@@ -64,9 +64,10 @@ def text_of(tensors: Sequence[torch.Tensor]) -> str:
 
 def key_of(tensors: Sequence[torch.Tensor]) -> str:
     """Returns what the program of recorded ops depends on, in this process."""
-    with LOCK:
+    with session.current.running:
         trace = collect([value for tensor in tensors if (value := read(tensor)).node is not None])
-    donated = [number for number, leaf in enumerate(trace.leaves) if leaf.donated] if MODE.takes_donations else []
+    takes_donations = session.current.mode.takes_donations
+    donated = [number for number, leaf in enumerate(trace.leaves) if leaf.donated] if takes_donations else []
     return repr((trace.key, donated))
 
 

@@ -16,6 +16,7 @@ import torch
 
 from tt_xla.frontends.torch.device.geometry import Shape
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.device.placements import Placement
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 
 _KIND_SERIALS = itertools.count()
 _NODE_SERIALS = itertools.count()
-VERSIONS = itertools.count(1)
-"""Source of content versions; each is unique in the process."""
-
-
-def new_version() -> int:
-    """Returns a content version that nothing else in the process has."""
-    return next(VERSIONS)
 
 
 class Operand(int):

@@ -26,7 +26,6 @@ with names_of("aot_cache"):
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache, AOTAutogradCacheDetails
     from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
     from torch._inductor import config as inductor_config
-    from torch._inductor.codecache import FxGraphCache
     from torch._inductor.output_code import OutputCode
 
 REPLACED = (
@@ -124,7 +123,6 @@ def install(kind: type[OutputCode], store_of: Callable[[], Store | None]) -> Non
         if _ACTIVE.store is None:
             init_details(self, gm, example_inputs, fx_config)
             return
-        FxGraphCache._check_for_hop(gm)
         self.gm, self.example_inputs, self.tt_tag = gm, example_inputs, _ACTIVE.tag
         self.torch_version = torch.__version__, torch.version.git_version
         self.state = torch.get_default_dtype(), torch.get_default_device(), compiler_config.cache_key_tag

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from types import CodeType
-
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("dynamo"):
     from torch._dynamo import config
     from torch._dynamo.convert_frame import compile_lock
-    from torch._dynamo.eval_frame import skip_code
-    from torch._dynamo.exc import ShortenTraceback
     from torch._dynamo.trace_rules import add as never_trace
     from torch._dynamo.variables.builder import VariableBuilder
 
@@ -20,11 +16,6 @@ def never_trace_module(name: str) -> None:
     never_trace(name)
 
 
-def never_trace_code(code: CodeType) -> None:
-    """Makes dynamo run one function as it is. For code without a file, such as methods that ``dataclass`` writes."""
-    skip_code(code)
-
-
 def treat_as_opaque(kind: type) -> None:
     """Makes dynamo break the graph where an instance of a class is used."""
     for trace_numpy in (True, False):  # dynamo has a table for each setting
@@ -32,10 +23,8 @@ def treat_as_opaque(kind: type) -> None:
 
 
 __all__ = [
-    "ShortenTraceback",
     "compile_lock",
     "config",
-    "never_trace_code",
     "never_trace_module",
     "treat_as_opaque",
 ]

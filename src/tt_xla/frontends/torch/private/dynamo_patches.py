@@ -1,96 +1,47 @@
-"""The functions of dynamo that the frontend replaces, for frames that ``tt`` compiles and for no others.
+"""The function of dynamo that the frontend replaces, for frames that ``tt`` compiles and for no others.
 
-They give those frames settings of their own, and look for them in a cache before dynamo traces them.
+It gives those frames settings of their own, and looks for them in a cache before dynamo traces them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from inspect import signature
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from tt_xla.collector import collector_paused
 from tt_xla.environment import keeps_dynamo_defaults
-from tt_xla.frontends.torch.fingerprints import is_versioned
+from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.stage_times import TRACING, stage
 
 with names_of("dynamo_patches"):
     from torch._dynamo import config, convert_frame
-    from torch._dynamo.convert_frame import ConvertFrameAssert, DynamoOutput, _compile
-    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
-    from torch._dynamo.guards import get_and_maybe_log_recompilation_reasons
-    from torch._dynamo.source import SkipGuardSource
-    from torch._dynamo.symbolic_convert import InliningInstructionTranslator
-    from torch._dynamo.variables import builder, functions, nn_module
-    from torch._dynamo.variables.functions import PolyfilledFunctionVariable
+    from torch._dynamo.pgo import get_code_state
+    from torch._dynamo.symbolic_convert import InstructionTranslator
 
-_COMPILE = signature(_compile)
+    _compile_frame = convert_frame._compile
 
-IS_CACHED = {"code", "globals", "locals", "hooks", "cache_entries", "compile_id"} <= _COMPILE.parameters.keys()
-"""Whether this version of PyTorch lets frames be found in a cache."""
+_COMPILE = signature(_compile_frame)
 
-REPLACED = (
-    (ConvertFrameAssert, "__call__"),
-    *(((convert_frame, "_compile"), (DynamoOutput, "build_guards")) if IS_CACHED else ()),
-    (builder, "_automatic_dynamic"),
-    (InliningInstructionTranslator, "get_globals_source_and_value"),
-    (functions, "invoke_and_store_as_constant"),
-    (nn_module, "invoke_and_store_as_constant"),
-    (PolyfilledFunctionVariable, "call_function"),
-)
+REPLACED = ((convert_frame, "_compile"),)
 """Owner and name of each attribute that :func:`install` replaces."""
+
+IS_CACHED = {"globals", "locals", "hooks", "cache_entries", "compile_id"} <= _COMPILE.parameters.keys()
+"""Whether this version of PyTorch lets frames be found in a cache."""
 
 Settings = Callable[[], Mapping[str, object]]
 """Returns values by name of a setting of ``torch._dynamo.config``."""
 
 _MARK = "_tt_compiles_frames"
-"""Attribute that marks converters of frames whose backend, such as a wrapper of ``tt``, called
-:meth:`FrameSettings.apply`."""
-
-
-class FrameSettings(threading.local):
-    """Settings of the frame that this thread compiles. They end with the frame.
-
-    Dynamo reads ``recompile_limit`` before, and ``record_runtime_overhead`` after, it calls a backend, so a backend
-    itself cannot set them for its frames alone. Settings of ``torch._dynamo.config`` belong to a thread, and dynamo
-    holds a lock while it compiles a frame, so nothing else sees them.
-    """
-
-    converter: ConvertFrameAssert | None = None
-    patches: contextlib.ExitStack | None = None
-    settings: Settings | None = None
-    code: CodeType | None = None
-    """Code of the function whose frame is compiled."""
-    frame: Any = None
-    """The frame."""
-    frames: Frames | None = None
-    """The cache of frames, in a frame that ``tt`` compiles."""
-    key: str | None = None
-    """The frame's key there; None if it is not stored."""
-
-    def __init__(self) -> None:
-        self.own: Mapping[str, Any] = {}
-        """Mode and options of ``torch.compile``."""
-        self.graphs: list[Any] = []
-        """The graphs of the frame as dynamo calls them; None for one that needs AOTAutograd's wrappers."""
-
-    def apply(self) -> None:
-        """Applies the settings to the current frame. A setting that no longer has PyTorch's default stays."""
-        if self.patches is None or self.settings is None:
-            return
-        setattr(self.converter, _MARK, True)
-        values = self.settings().items()
-        changes = {name: value for name, value in values if _has_default(name)}
-        if changes:
-            self.patches.enter_context(config.patch(changes))
-
-
-FRAME_SETTINGS = FrameSettings()
+"""Attribute that marks what dynamo keeps for all frames of one call of ``torch.compile``, if its backend, such as a
+wrapper of ``tt``, called :meth:`Compilation.apply`."""
 
 
 class Installed(NamedTuple):
@@ -122,9 +73,100 @@ class Frames(Protocol):
         """Returns dynamo's result for a frame under mode and options ``own``, or None."""
         ...
 
-    def store(self, key: str, output: Any, bytecode: CodeType, executor: Any) -> None:
-        """Stores what dynamo made of a frame with one graph."""
+    def unguarded(self, output: Any) -> Any:
+        """Returns what a trace holds without a guard, while its graph is compiled; None if it cannot be stored."""
         ...
+
+    def described(self, output: Any, unguarded: Any) -> Any:
+        """Returns a description of a trace whose guards are made; None if it cannot be stored."""
+        ...
+
+    def store(self, key: str, described: Any, bytecode: CodeType, executor: Any) -> None:
+        """Stores a frame with one graph."""
+        ...
+
+
+@dataclass
+class Compilation:
+    """A frame that dynamo compiles, and its settings, which end with it.
+
+    Dynamo reads ``recompile_limit`` before, and ``record_runtime_overhead`` after, it calls a backend, so a backend
+    itself cannot set them for its frames alone. Settings of ``torch._dynamo.config`` belong to a thread, and dynamo
+    holds a lock while it compiles a frame, so nothing else sees them.
+
+    Attributes:
+        given: arguments of dynamo's compiler of frames, by name.
+        settings: returns the settings.
+        patches: the settings that hold now.
+        own: mode and options of ``torch.compile``.
+        cache: the cache of frames, in a frame that ``tt`` compiles.
+        key: the frame's key there; None if it is not stored.
+        graphs: the graphs of the frame as dynamo calls them; None for one that needs AOTAutograd's wrappers.
+        described: description of the trace, once its guards are made.
+    """
+
+    given: Mapping[str, Any]
+    settings: Settings
+    patches: contextlib.ExitStack
+    own: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cache: Frames | None = None
+    key: str | None = None
+    graphs: list[Any] = field(default_factory=list[Any])
+    described: Any = None
+    _output: Any = None
+    _unguarded: Any = None
+
+    @property
+    def code(self) -> CodeType:
+        """The code of the function whose frame is compiled."""
+        return self.given["code"]
+
+    @property
+    def entries(self) -> Sequence[Any]:
+        """The compilations of the function so far, for all backends."""
+        return self.given.get("cache_entries", ())
+
+    def apply(self) -> None:
+        """Applies the settings. A setting that no longer has PyTorch's default stays."""
+        box = self.given.get("convert_frame_box")
+        if box is not None:
+            setattr(box, _MARK, True)
+        changes = {name: value for name, value in self.settings().items() if _has_default(name)}
+        if changes:
+            self.patches.enter_context(config.patch(changes))
+
+    def add_graph(self, graph: Any) -> None:
+        """Adds a graph that a backend has compiled, and notes what the trace holds, which dynamo drops afterwards."""
+        self.graphs.append(graph)
+        if self.cache is not None and self.key is not None and graph is not None:
+            self._output = InstructionTranslator.current_tx().output
+            self._unguarded = self.cache.unguarded(self._output)
+
+    def describe(self, guards: Any) -> None:
+        """Describes the trace. Dynamo calls this once the guards are made, and drops them afterwards."""
+        if self.cache is not None and len(self.graphs) == 1 and self._unguarded is not None:
+            self.described = self.cache.described(self._output, self._unguarded)
+
+    def failed_guard(self) -> str:
+        """Returns the guard of the latest compilation that does not hold in this frame; empty if unknown."""
+        latest = max(self.entries, key=lambda entry: entry.compile_id.frame_compile_id or 0, default=None)
+        parts = [] if latest is None else latest.guard_manager.check_verbose(self.given["locals"]).verbose_code_parts
+        if len(parts) != 1:
+            return ""
+        text = " ".join(parts[0].split("\n")[0].partition(" (HINT")[0].split())
+        return re.sub(r"L\['(\w+)'\]", r"\1", text)  # a local as the user wrote it
+
+
+class _Current(threading.local):
+    compilation: Compilation | None = None
+
+
+_CURRENT = _Current()
+
+
+def current_compilation() -> Compilation | None:
+    """Returns the frame that dynamo compiles in this thread; None if it compiles none."""
+    return _CURRENT.compilation
 
 
 def install(backend: Callable[..., Any], settings: Settings, frames: Frames | None) -> None:
@@ -132,173 +174,98 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames | No
 
     Args:
         backend: the function that dynamo calls with a graph. Frames compiled for other backends keep the settings that
-            they have, unless that backend calls :meth:`FrameSettings.apply`.
+            they have, unless that backend calls :meth:`Compilation.apply`.
         settings: returns the settings.
         frames: finds frames that were traced before; None if nothing does.
     """
-    if IS_CACHED and frames is not None:
-        _look_in_cache()
-        _forget_frames_with_constants()
-    _guard_values_of_the_standard_library()
-    _fix_sizes()
-    compile_frame = ConvertFrameAssert.__call__
+    compile_frame = convert_frame._compile
 
     @functools.wraps(compile_frame)
-    def compile_frame_under_settings(self: ConvertFrameAssert, *args: Any, skip: int = 0, **kwargs: Any) -> Any:
-        frame = FRAME_SETTINGS
-        outer = {name: getattr(frame, name) for name in _FIELDS}
+    def compile_under_settings(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
+        given = _COMPILE.bind(*args, **kwargs).arguments
+        outer = _CURRENT.compilation
         with contextlib.ExitStack() as patches:
-            frame.converter, frame.patches, frame.settings, frame.code = self, patches, settings, args[0].f_code
-            frame.frame = args[0]
-            frame.frames, frame.key, frame.graphs = None, None, []
+            _CURRENT.compilation = compilation = Compilation(given, settings, patches)
             try:
-                ours = _innermost(self._torchdynamo_orig_backend) is backend
-                if ours and not self._export and self._package is None:
-                    frame.frames, frame.own = frames, _options(self._torchdynamo_orig_backend)
-                if hasattr(self, _MARK) or ours:
-                    frame.apply()
+                ours = _innermost(given["compiler_fn"]) is backend
+                if ours or hasattr(given.get("convert_frame_box"), _MARK):
+                    compilation.apply()
                     patches.enter_context(stage(TRACING))
                     patches.enter_context(collector_paused())
-                elif (count := _program_count(args[0].f_code, backend)) and _has_default("recompile_limit"):
+                elif (count := _program_count(compilation.entries, backend)) and _has_default("recompile_limit"):
                     # Dynamo counts the compilations of all backends together.
                     patches.enter_context(config.patch(recompile_limit=config.recompile_limit + count))
-                return compile_frame(self, *args, skip=skip + 1, **kwargs)  # this function is one more stack frame
+                if ours:
+                    patches.enter_context(_fixed_sizes())
+                    compilation.own = _options(given["compiler_fn"])
+                    compilation.cache = frames if IS_CACHED and not _is_watched(compilation) else None
+                return _find_or_compile(compilation, functools.partial(compile_frame, skip=skip + 2))
+            except Exception as error:
+                inner = getattr(error, "inner_exception", None)
+                if isinstance(inner, TTXLAError):  # in dynamo's BackendCompilerFailed
+                    raise inner from None
+                raise
             finally:
-                for name, value in outer.items():
-                    setattr(frame, name, value)
+                _CURRENT.compilation = outer
 
-    ConvertFrameAssert.__call__ = compile_frame_under_settings
-
-
-_FIELDS = ("converter", "patches", "settings", "code", "frame", "frames", "key", "own", "graphs")
+    convert_frame._compile = compile_under_settings
 
 
-def failed_guard() -> str:
-    """Returns the guard of the current frame's latest compilation that does not hold in it; empty if unknown."""
-    settings = FRAME_SETTINGS
-    entries = [] if settings.code is None else _debug_get_cache_entry_list(settings.code)
-    if not entries or settings.converter is None:
-        return ""
-    latest = max(entries, key=lambda entry: entry.compile_id.frame_compile_id or 0)
-    reasons = get_and_maybe_log_recompilation_reasons(
-        [latest], settings.frame, settings.converter._torchdynamo_orig_backend, skip_logging=True
-    )
-    if not reasons:
-        return ""
-    text = reasons[0].partition(": ")[2].split("\n")[0]  # without the number of the compilation
-    return " ".join(text.partition(" (HINT")[0].split())
+def _find_or_compile(compilation: Compilation, compile_frame: Callable[..., Any]) -> Any:
+    """Returns dynamo's result for a frame from the cache, or has dynamo make it and stores it there."""
+    given, cache = compilation.given, compilation.cache
+    if cache is None:
+        return compile_frame(**given)
+    compilation.key = cache.key(compilation.code, compilation.own)
+    if compilation.key is None:
+        return compile_frame(**given)
+    frame = Installed(*(given[name] for name in ("code", "locals", "globals", "compile_id", "cache_entries")))
+    found = cache.loaded(compilation.key, compilation.own, frame)
+    if found is not None:
+        return found
+    made = compile_frame(**{**given, "hooks": replace(given["hooks"], guard_export_fn=compilation.describe)})
+    if compilation.described is not None:
+        cache.store(compilation.key, compilation.described, made.guarded_code.code, compilation.graphs[0])
+    return made
 
 
-def _look_in_cache() -> None:
-    """Makes dynamo look for a frame in the cache before it traces it, and store it there afterwards."""
-    compile_code, build_guards = convert_frame._compile, DynamoOutput.build_guards
-
-    @functools.wraps(compile_code)
-    def find_or_compile(*args: Any, skip: int = 0, **kwargs: Any) -> Any:
-        given = _COMPILE.bind(*args, **kwargs).arguments
-        code, entries, cache = given["code"], given["cache_entries"], FRAME_SETTINGS.frames
-        if cache is None or code is not FRAME_SETTINGS.code or _is_watched(given["hooks"], len(entries)):
-            FRAME_SETTINGS.key = None
-        elif (key := cache.key(code, FRAME_SETTINGS.own)) is not None:
-            FRAME_SETTINGS.key = key
-            frame = Installed(code, given["locals"], given["globals"], given["compile_id"], entries)
-            found = cache.loaded(key, FRAME_SETTINGS.own, frame)
-            if found is not None:
-                return found
-        return compile_code(*args, skip=skip + 1, **kwargs)  # this function is one more stack frame
-
-    @functools.wraps(build_guards)
-    def build_guards_and_store(self: DynamoOutput, code: CodeType, *args: Any, **kwargs: Any) -> Any:
-        checks = build_guards(self, code, *args, **kwargs)
-        frame = FRAME_SETTINGS
-        if (
-            frame.frames is not None
-            and frame.key is not None
-            and len(frame.graphs) == 1
-            and frame.graphs[0] is not None
-        ):
-            frame.frames.store(frame.key, self.tracer_output.output_graph, self.bytecode, frame.graphs[0])
-        return checks
-
-    convert_frame._compile = find_or_compile
-    DynamoOutput.build_guards = build_guards_and_store  # type: ignore[method-assign]
-
-
-def _forget_frames_with_constants() -> None:
-    """Keeps a frame out of the cache if its trace holds what a function of the user returned while dynamo traced.
-
-    Dynamo calls functions under ``torch.compiler.assume_constant_result``, and constant polyfills, and guards nothing
-    that they read, so another process cannot tell whether they return the same there.
-    """
-    invoke, call = functions.invoke_and_store_as_constant, PolyfilledFunctionVariable.call_function
-
-    @functools.wraps(invoke)
-    def invoke_and_forget(tx: Any, fn: Callable[..., Any], *args: Any) -> Any:
-        forget_unless_versioned(fn)
-        return invoke(tx, fn, *args)
-
-    @functools.wraps(call)
-    def call_and_forget(self: PolyfilledFunctionVariable, *args: Any) -> Any:
-        if self.can_constant_fold_through():
-            forget_unless_versioned(self.fn)
-        return call(self, *args)
-
-    functions.invoke_and_store_as_constant = invoke_and_forget
-    nn_module.invoke_and_store_as_constant = invoke_and_forget
-    PolyfilledFunctionVariable.call_function = call_and_forget  # type: ignore[method-assign]
-
-
-def forget_unless_versioned(function: Callable[..., Any]) -> None:
-    """Keeps the current frame out of the cache if a function is neither PyTorch's, this package's nor Python's."""
-    code = getattr(function, "__code__", None)
-    if code is not None and not is_versioned(code.co_filename):
-        FRAME_SETTINGS.key = None
-
-
-_UNCHANGING = (FunctionType, BuiltinFunctionType, ModuleType, type)
-"""Classes of what modules of the standard library define once."""
-
-
-def _guard_values_of_the_standard_library() -> None:
-    """Makes dynamo guard the variables that functions of Python's library read, such as the environment in ``getenv``.
-
-    Dynamo guards no global of such a module. Functions, classes and modules do not change there; variables do.
-    """
-    find = InliningInstructionTranslator.get_globals_source_and_value
-
-    @functools.wraps(find)
-    def find_with_guards(self: InliningInstructionTranslator, name: str) -> Any:
-        module, variable, source = find(self, name)
-        if FRAME_SETTINGS.frames is not None and isinstance(source, SkipGuardSource):
-            value = getattr(module, name, None)
-            if not isinstance(value, _UNCHANGING) and getattr(value, "__dict__", True):
-                source = source.base
-        return module, variable, source
-
-    InliningInstructionTranslator.get_globals_source_and_value = find_with_guards  # type: ignore[method-assign]
-
-
-def _fix_sizes() -> None:
+@contextlib.contextmanager
+def _fixed_sizes() -> Generator[None]:
     """Makes dynamo trace a frame with the sizes that its tensors have, also where they differ from earlier ones.
 
     A program has fixed sizes. Dynamo would make a size that has changed a symbol, which takes it two to four times as
-    long and is replaced by the number afterwards.
+    long and is replaced by the number afterwards. So it does not see the sizes of earlier traces, and does not keep
+    those of this one; integers that have changed it sees.
     """
-    automatic_dynamic = builder._automatic_dynamic
+    if keeps_dynamo_defaults():
+        yield
+        return
+    states = [state.automatic_dynamic for state in get_code_state().values()]
+    held = [(sizes, name, sizes.pop(name)) for sizes in states for name in _tensors(sizes)]
+    try:
+        with config.patch(assume_static_by_default=True):
+            yield
+    finally:
+        for state in get_code_state().values():
+            for name in _tensors(state.automatic_dynamic):
+                del state.automatic_dynamic[name]
+        for sizes, name, entry in held:
+            sizes[name] = entry
 
-    @functools.wraps(automatic_dynamic)
-    def with_fixed_sizes(e: Any, tx: Any, source: Any, static_shapes: bool, *args: Any, **kwargs: Any) -> Any:
-        are_fixed = static_shapes or (FRAME_SETTINGS.frames is not None and not keeps_dynamo_defaults())
-        return automatic_dynamic(e, tx, source, are_fixed, *args, **kwargs)
 
-    builder._automatic_dynamic = with_fixed_sizes
+def _tensors(sizes: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the tensors among what dynamo has seen; an integer has no tuple of sizes."""
+    return [name for name, entry in sizes.items() if isinstance(entry.size, tuple)]
 
 
-def _is_watched(hooks: Any, compilations: int) -> bool:
+def _is_watched(compilation: Compilation) -> bool:
     """Returns whether somebody wants to see or limit what dynamo does."""
+    given, compilations = compilation.given, len(compilation.entries)
+    hooks = given["hooks"]
     watching = (hooks.guard_export_fn, hooks.guard_fail_fn, hooks.guard_filter_fn)
     limited = config.error_on_recompile or compilations >= config.recompile_limit
-    return any(watching) or bool(convert_frame._bytecode_hooks) or (compilations > 0 and limited)
+    is_exported = given.get("export") or given.get("package") is not None
+    return any(watching) or is_exported or bool(convert_frame._bytecode_hooks) or (compilations > 0 and limited)
 
 
 def _options(backend: Any) -> Mapping[str, Any]:
@@ -310,9 +277,9 @@ def _options(backend: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _program_count(code: CodeType, backend: Callable[..., Any]) -> int:
-    """Returns how often one backend has compiled a function."""
-    return sum(_innermost(entry.backend) is backend for entry in _debug_get_cache_entry_list(code))
+def _program_count(entries: Sequence[Any], backend: Callable[..., Any]) -> int:
+    """Returns how many compilations of a function are those of one backend."""
+    return sum(_innermost(entry.backend) is backend for entry in entries)
 
 
 def _has_default(setting: str) -> bool:
@@ -329,3 +296,6 @@ def _innermost(backend: Any) -> Any:
                 break
         else:
             return backend
+
+
+__all__ = ["Compilation", "Frames", "Installed", "current_compilation", "install"]

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import builtins
 import functools
+import marshal
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
 from torch.compiler import config as compiler_config
 
-from tt_xla.frontends.torch.fingerprints import Fingerprints, NoFingerprintError, file_digest, find
+from tt_xla.frontends.torch.fingerprints import Fingerprints, NoFingerprintError, file_digest, find, is_versioned
 from tt_xla.frontends.torch.private.dynamo_patches import Installed
 from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.log import logger
@@ -32,22 +33,17 @@ with names_of("frames"):
     from torch._dynamo import config as dynamo_config
     from torch._dynamo.bytecode_transformation import unique_id
     from torch._dynamo.convert_frame import orig_code_map
-    from torch._dynamo.guards import CheckFunctionManager, _get_closure_vars
+    from torch._dynamo.guards import CheckFunctionManager
     from torch._dynamo.output_graph import OutputGraphCommon
-    from torch._dynamo.package import SerializedCode
-    from torch._dynamo.trace_rules import FunctionIdSet
+    from torch._dynamo.source import is_from_skip_guard_source
     from torch._dynamo.types import GuardedCode, wrap_guarded_code
+    from torch._dynamo.variables.functions import PolyfilledFunctionVariable
     from torch._functorch import config as functorch_config
-    from torch._guards import Source
 
 _SET_BY_DYNAMO = "_dynamo_static_input_type"
 """Mark that dynamo sets on parameters as it traces; only CUDA graphs read it."""
 
 COMPILED = "__compiled_fn_"
-
-_TRACE_RULES = sys.modules[FunctionIdSet.__module__]
-_RULES = {name: rule for name, rule in vars(_TRACE_RULES).items() if isinstance(rule, FunctionIdSet)}
-"""Tables of functions that dynamo does not trace as usual; decorators such as ``allow_in_graph`` add to them."""
 
 _CONTENTS = frozenset(
     {
@@ -99,6 +95,7 @@ class TracedFrame:
 
     Attributes:
         facts: what the guards saw.
+        unguarded: sources and fingerprints of what no guard compares, as :func:`unguarded` returns them.
         ordered: dictionaries the order of whose keys dynamo relied on, and fingerprints of the keys.
         state: what PyTorch makes guards from besides the facts and the frame, in its own form: sizes of the tensors,
             and the state of PyTorch.
@@ -106,18 +103,17 @@ class TracedFrame:
         imports: module by the name under which dynamo has put it among the globals.
         compiled: name under which the bytecode finds the compiled graph.
         found: module and path of each other global that the bytecode needs.
-        code: the bytecode.
         files: digest of each file that defines what the facts name, or functions that dynamo traced.
     """
 
     facts: list[Fact]
-    ordered: list[tuple[Source, Any]]
+    unguarded: list[tuple[Any, Any]]
+    ordered: list[tuple[Any, Any]]
     state: Any
     is_inference: bool
     imports: dict[str, str]
     compiled: str
     found: dict[str, tuple[str, str, Any]]
-    code: SerializedCode
     files: dict[str, str]
 
     @property
@@ -138,12 +134,11 @@ class Scope:
     def __init__(self, local: Mapping[str, Any], global_: Mapping[str, Any], extra: Mapping[str, Any]) -> None:
         self._scope: dict[str, Any] = {"L": local, "G": {**global_, **extra} if extra else global_}
         self._scope["__builtins__"] = vars(builtins).copy()
-        self._cache: dict[Source, Any] = {}
-        self._closure = _get_closure_vars()
+        self._cache: dict[Any, Any] = {}
 
-    def get(self, source: Source) -> Any:
-        """Returns the value at a source. Whatever access to it raises is raised."""
-        return source.get_value(self._scope, self._closure, self._cache)
+    def get(self, source: Any) -> Any:
+        """Returns the value at a source, which names a place. Whatever access to it raises is raised."""
+        return source.get_value(self._scope, {}, self._cache)
 
 
 def settings_digest() -> str:
@@ -155,10 +150,9 @@ def settings_digest() -> str:
         sdp.math_sdp_enabled(),
         sdp.cudnn_sdp_enabled(),
     )
-    rules = [(name, len(rule()), sorted((rule.function_names or {}).values())) for name, rule in _RULES.items()]
     configs = [_values(config) for config in (dynamo_config, functorch_config)]
     folded = sys.getrecursionlimit(), sys.get_int_max_str_digits()
-    return repr((configs, kernels, rules, folded, compiler_config.cache_key_tag, torch.version.git_version))
+    return repr((configs, kernels, folded, compiler_config.cache_key_tag, torch.version.git_version))
 
 
 def _values(config: Any) -> list[tuple[str, str]]:
@@ -173,12 +167,59 @@ def _values(config: Any) -> list[tuple[str, str]]:
     return values
 
 
-def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
+def unguarded(output: Any) -> list[tuple[Any, Any]]:
+    """Returns sources and fingerprints of the variables of Python's library that a trace read. Dynamo guards none.
+
+    Args:
+        output: dynamo's ``OutputGraph``, while the graph is compiled.
+
+    Raises:
+        NoFingerprintError: a variable has no fingerprint, or the trace may hold what a function of the user returned
+            while dynamo traced, as ``torch.compiler.assume_constant_result`` asks: dynamo guards nothing that the
+            function reads, so another process cannot tell whether it returns the same there.
+    """
+    constants = [name for name, value in output.nn_modules.items() if not isinstance(value, torch.fx.GraphModule)]
+    if constants or (constants := _folded_functions()):
+        raise NoFingerprintError(f"constants that functions made: {constants}")
+    scope, prints = Scope(output.local_scope, output.global_scope, {}), Fingerprints()
+    sources = [source for source in output.variable_tracker_cache if is_from_skip_guard_source(source)]
+    return [(source, _variable(scope.get(source), prints)) for source in sources]
+
+
+def _folded_functions() -> list[str]:
+    """Returns the names of functions, other than PyTorch's, that dynamo calls where their arguments are constants."""
+    modules = [module for name, module in [*sys.modules.items()] if name.startswith("torch._dynamo.polyfills")]
+    of_torch = {id(value) for module in modules for value in vars(module).values()}
+    return [
+        replaced.__name__
+        for function, replaced in PolyfilledFunctionVariable._get_polyfill_handlers().items()
+        if replaced.__torch_dynamo_can_constant_fold_through__
+        and id(replaced) not in of_torch
+        and not all(map(_is_versioned, (function, replaced.__torch_dynamo_polyfill__)))
+    ]
+
+
+def _is_versioned(function: Any) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is None or is_versioned(code.co_filename)
+
+
+def _variable(value: Any, prints: Fingerprints) -> Any:
+    """Returns the fingerprint of a variable; that of its class for an object without contents."""
+    try:
+        return prints.of(value)
+    except NoFingerprintError:
+        if getattr(value, "__dict__", True):
+            raise
+        return prints.of(type(value))
+
+
+def traced_frame(output: Any, unguarded: list[tuple[Any, Any]]) -> TracedFrame:
     """Describes what dynamo made of a frame.
 
     Args:
         output: dynamo's ``OutputGraph``.
-        bytecode: the frame's new bytecode.
+        unguarded: what :func:`unguarded` returned for it.
 
     Raises:
         NoFingerprintError: another process could not tell whether dynamo would trace the same there.
@@ -227,13 +268,13 @@ def traced_frame(output: Any, bytecode: CodeType) -> TracedFrame:
         raise NoFingerprintError(f"{len(compiled)} graphs")
     return TracedFrame(
         facts,
+        unguarded,
         ordered,
         state,
         torch.is_inference_mode_enabled(),
         dict(output.import_sources),
         compiled[0],
         found,
-        SerializedCode.from_code_object(bytecode),
         {name: file_digest(name) or "" for name in prints.files},
     )
 
@@ -282,8 +323,8 @@ def _plain_maker(guard: Any) -> Callable[..., Any]:
     if made.args:
         raise NoFingerprintError(f"a guard {guard.create_fn_name()} with positions")
     details = {name: value for name, value in made.keywords.items() if name not in ("value", "recompile_hint")}
-    for value in details.values():
-        if not isinstance(value, str | int | float | bool | Source | type(None)):
+    for name, value in details.items():
+        if name != "source_b" and not isinstance(value, str | int | float | bool | type(None)):
             raise NoFingerprintError(f"a guard {guard.create_fn_name()} on a {type(value).__qualname__}")
     return functools.partial(made.func, **details) if details else made.func
 
@@ -316,7 +357,7 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
     if names or absent or changed:
         return f"globals that exist: {sorted(names)}, modules that do not: {absent}, files that changed: {changed}"
     prints = Fingerprints()
-    source: Source | None = None
+    source: Any = None
     try:
         if torch.is_inference_mode_enabled() != traced.is_inference:
             return "inference mode"
@@ -324,6 +365,9 @@ def difference(traced: TracedFrame, frame: Installed) -> str:
         for source, keys in traced.ordered:
             if _keys(scope.get(source), prints) != keys:
                 return f"the order of {source.name}"
+        for source, mark in traced.unguarded:
+            if _variable(scope.get(source), prints) != mark:
+                return f"{source.name}, which no guard compares"
         for fact in traced.facts:
             source = fact.guard.originating_source
             if seen(scope, fact.guard, prints) != fact.seen:
@@ -346,11 +390,12 @@ def _builtins_of(global_: Mapping[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else vars(found)
 
 
-def install(traced: TracedFrame, frame: Installed, load: Callable[[], Callable[..., Any]]) -> Any:
+def install(traced: TracedFrame, bytecode: bytes, frame: Installed, load: Callable[[], Callable[..., Any]]) -> Any:
     """Returns dynamo's result for a frame without a :func:`difference`; None if the guards fail.
 
     Args:
         traced: the description.
+        bytecode: the frame's new bytecode, as :mod:`marshal` writes it.
         frame: the frame.
         load: returns the compiled graph. It is called once the guards hold, and what it raises is raised.
     """
@@ -369,7 +414,7 @@ def install(traced: TracedFrame, frame: Installed, load: Callable[[], Callable[.
     if checks is None:
         _remove(frame.global_, passing)
         return None
-    code = SerializedCode.to_code_object(traced.code)
+    code = marshal.loads(bytecode)
     orig_code_map[code] = frame.code
     weakref.finalize(code, _remove, frame.global_, passing).atexit = False
     annotation = f"Torch-Compiled Region: {frame.compile_id}"
@@ -403,4 +448,4 @@ def _reserve(name: str) -> None:
         pass
 
 
-__all__ = ["TracedFrame", "difference", "install", "settings_digest", "traced_frame"]
+__all__ = ["TracedFrame", "difference", "install", "settings_digest", "traced_frame", "unguarded"]

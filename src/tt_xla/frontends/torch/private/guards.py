@@ -7,7 +7,7 @@ from typing import Any
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("guards"):
-    from torch._guards import CompileContext, TracingContext
+    from torch._guards import TracingContext
 
 
 def forward_metadata() -> Any:
@@ -16,4 +16,4 @@ def forward_metadata() -> Any:
     return context.fw_metadata if context else None
 
 
-__all__ = ["CompileContext", "TracingContext", "forward_metadata"]
+__all__ = ["TracingContext", "forward_metadata"]

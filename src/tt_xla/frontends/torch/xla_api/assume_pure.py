@@ -10,16 +10,18 @@ import torch
 from functorch.compile import aot_function as _aot_function
 from functorch.compile import make_boxed_func as _make_boxed_func
 from torch_xla._dynamo.dynamo_bridge import extract_compiled_graph as _compiled
-from torch_xla.core.xla_builder import _JAX_TO_XLA_COMPUTATION_CACHE
+from torch_xla.core.xla_builder import Computations as _Computations
 from torch_xla.core.xla_model import fork_rng as _fork_rng
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
 from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
 from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.private.tracing import traced as _traced
 
-_XLA_COMPUTATION_CACHE: dict[str, Callable[..., Any]] = {}
-"""Functions that :func:`assume_pure_torch` compiled, by the name of the decorated one."""
+
+class _ByName(dict[str, Callable[..., Any]]):
+    """The session's functions that :func:`assume_pure_torch` compiled, by the name of the decorated one."""
 
 
 def assume_pure(fn: Callable[..., Any], *, add_rng_seed_argument: bool = False) -> Callable[..., Any]:
@@ -89,7 +91,7 @@ def _program(fn: Callable[..., Any], leaves: list[Any], spec: Any) -> tuple[Call
 
 def _compiler(name: str, gm: torch.fx.GraphModule, example_inputs: Any) -> Any:
     call = _compiled(gm, example_inputs)
-    _JAX_TO_XLA_COMPUTATION_CACHE[call] = name
+    _session.current.part(_Computations)[call] = name
     return _make_boxed_func(call)
 
 
@@ -132,6 +134,9 @@ def assume_pure_torch(func: Callable[..., Any], use_cache: bool = False) -> Call
         )
     if not use_cache:
         return assume_pure(func)
-    return functools.wraps(func)(
-        lambda *args, **kwargs: _XLA_COMPUTATION_CACHE.setdefault(func.__name__, assume_pure(func))(*args, **kwargs)
-    )
+
+    @functools.wraps(func)
+    def first_of_its_name(*args: Any, **kwargs: Any) -> Any:
+        return _session.current.part(_ByName).setdefault(func.__name__, assume_pure(func))(*args, **kwargs)
+
+    return first_of_its_name

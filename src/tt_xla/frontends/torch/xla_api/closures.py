@@ -59,7 +59,7 @@ class AsyncClosureHandler(ClosureHandler):
 
 
 class StepClosures:
-    """The closures that wait for the end of the current step."""
+    """The closures of ``xm.add_step_closure``, which wait for the end of the session's current step."""
 
     def __init__(self) -> None:
         self._here: list[Closure] = []
@@ -82,7 +82,3 @@ class StepClosures:
             self._handler.run_all(elsewhere)
         here, self._here = self._here, []
         ClosureHandler().run_all(here)
-
-
-STEP_CLOSURES = StepClosures()
-"""Closures of ``xm.add_step_closure``."""

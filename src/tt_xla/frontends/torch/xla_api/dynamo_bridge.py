@@ -14,10 +14,10 @@ import torch
 from torch_xla._dynamo import config as _config
 from torch_xla.utils.buffer_donor_context import alias_with_buffer_donor_config
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import analysis as _analysis
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 from tt_xla.frontends.torch.device.signatures import signature_of as _signature_of
 from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
@@ -182,13 +182,13 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
         if isinstance(node.target, _OpOverload):
             _metrics.count(_signature_of(node.target).counter)
     graph_module, has_one_output = _with_tuple(xla_model)
-    with _MODE.running_because(_analysis.DYNAMO_INPUTS):
+    with _session.current.mode.running_because(_analysis.DYNAMO_INPUTS):
         _run_pending(xla_args, compiles=True)
     donated = _take_from(graph_module.graph)
     graph_module.recompile()
     describe = functools.cache(functools.partial(_graph_of, graph_module))
     before = _analysis.last_program()
-    with _MODE.running_because(_analysis.DYNAMO_COMPILATION):
+    with _session.current.mode.running_because(_analysis.DYNAMO_COMPILATION):
         _analysis.report_compilation(describe)
     _metrics.count(_metrics.COMPILED)
     with compile_lock, _metrics.timed(_metrics.COMPILE_TIME), _without_dispatch_modes(), torch.no_grad():
@@ -199,7 +199,7 @@ def _compiled(xla_model: torch.fx.GraphModule, xla_args: Sequence[Any]) -> Calla
         with _metrics.timed(_metrics.DYNAMO_INPUTS_TIME):
             if _run_pending(args):
                 _metrics.count(_metrics.DYNAMO_PENDING_INPUTS)
-        with _MODE.running_because(_analysis.DYNAMO_RUN):
+        with _session.current.mode.running_because(_analysis.DYNAMO_RUN):
             _analysis.report_run(describe)
         with _metrics.timed(_metrics.EXECUTE_TIME), _without_dispatch_modes(), torch.no_grad():
             results = call(*args)

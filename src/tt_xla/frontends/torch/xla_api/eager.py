@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 
 
@@ -13,11 +13,11 @@ def eager_mode(enable: bool) -> None:
     """Switches between running each op at once, as its own program, and recording ops. Recorded ops run first."""
     if enable:
         _synchronize()
-    _MODE.eager = enable
+    _session.current.mode.eager = enable
 
 
 def is_eager_mode() -> bool:
-    return _MODE.eager
+    return _session.current.mode.eager
 
 
 @contextmanager

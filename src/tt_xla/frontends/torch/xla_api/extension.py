@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import donation as _donation
 from tt_xla.frontends.torch.device import kept_graphs as _kept_graphs
@@ -18,7 +19,6 @@ from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
 from tt_xla.frontends.torch.device.marking import has_parts, is_replicated, mark, placement_of
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.device.recording import new_tensor as _new_tensor
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _XLA_NAMES
 from tt_xla.frontends.torch.device.text import describe as _describe
@@ -123,7 +123,7 @@ def _xla_set_auto_sharding() -> None:
 
 def _xla_get_auto_sharding() -> bool:
     """Returns whether the compiler splits arguments of recorded ops that nobody marked."""
-    return _chips.STATE.chooses_shardings
+    return _session.current.chips.chooses_shardings
 
 
 def _ensure_xla_coordinator_initialized(global_rank: int, world_size: int, master_addr: str, port: str = "") -> None:
@@ -335,12 +335,12 @@ def _get_buffer_donation(tensor: torch.Tensor) -> bool:
 
 def _xla_set_enable_alias_with_buffer_donor_config(enable: bool) -> None:
     """Says whether each run of recorded ops takes donated tensors, beside those that end a step."""
-    _MODE.takes_donations = enable
+    _session.current.mode.takes_donations = enable
 
 
 def _xla_get_enable_alias_with_buffer_donor_config() -> bool:
     """Returns whether each run of recorded ops takes donated tensors."""
-    return _MODE.takes_donations
+    return _session.current.mode.takes_donations
 
 
 def _is_placecholder(tensor: torch.Tensor) -> bool:
@@ -377,12 +377,12 @@ def _unsafe_buffer_pointer(tensor: torch.Tensor) -> int:
 
 def _set_allow_execution(allow: bool) -> None:
     """Says whether recorded ops may run. While they may not, reading a result is an error."""
-    _MODE.may_run = allow
+    _session.current.mode.may_run = allow
 
 
 def _get_allow_execution() -> bool:
     """Returns whether recorded ops may run."""
-    return _MODE.may_run
+    return _session.current.mode.may_run
 
 
 def _xla_set_mat_mul_precision(precision: str) -> None:
@@ -434,12 +434,12 @@ def _xla_metrics_report() -> str:
 
 def _get_use_eager_mode() -> bool:
     """Returns whether each op runs at once."""
-    return _MODE.eager
+    return _session.current.mode.eager
 
 
 def _set_use_eager_mode(enable: bool) -> None:
     """Switches between running each op at once and recording ops."""
-    _MODE.eager = enable
+    _session.current.mode.eager = enable
 
 
 def _xla_optimization_barrier_(tensors: list[torch.Tensor]) -> None:

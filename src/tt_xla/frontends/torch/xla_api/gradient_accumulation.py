@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import synchronize as _synchronize
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.private.tracing import count_of_writes as _count_of_writes
 
 
@@ -58,7 +58,7 @@ def gradient_accumulation(
 
 def _run_recorded_ops() -> None:
     """Ends a program, except within a function that is to be one program."""
-    if _MODE.may_run:
+    if _session.current.mode.may_run:
         _synchronize()
 
 

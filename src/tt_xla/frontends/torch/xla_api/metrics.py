@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import metrics as _metrics
 
 MetricData = tuple[int, float, tuple[tuple[float, float], ...]]
@@ -26,7 +27,7 @@ def counter_value(name: str) -> int | None:
 
 
 def metric_names() -> list[str]:
-    return sorted(_metrics.totals)
+    return sorted(_session.current.totals)
 
 
 def metric_data(name: str) -> MetricData | None:

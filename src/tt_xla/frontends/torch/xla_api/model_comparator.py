@@ -6,14 +6,15 @@ import os
 import traceback
 from collections import Counter
 from pathlib import Path
-from typing import ClassVar
 
 import torch
 import torch_xla.core.xla_model as _xm
 
+from tt_xla.frontends.torch import session as _session
+
 
 class _State:
-    """State of the process.
+    """State of the session.
 
     Attributes:
         folder: the folder of this run; None while tensors are not saved.
@@ -21,15 +22,17 @@ class _State:
         saved: number of tensors that were saved under each name in this step.
     """
 
-    folder: str | os.PathLike[str] | None = None
-    step: int | None = None
-    saved: ClassVar[Counter[str]] = Counter()
+    def __init__(self) -> None:
+        self.folder: str | os.PathLike[str] | None = None
+        self.step: int | None = None
+        self.saved: Counter[str] = Counter()
 
 
 def configure(save_dir: str | os.PathLike[str] | None) -> None:
     """Sets the folder that :func:`save` writes to; with None it writes nothing."""
-    _State.folder, _State.step = save_dir, None
-    _State.saved.clear()
+    state = _session.current.part(_State)
+    state.folder, state.step = save_dir, None
+    state.saved.clear()
 
 
 def save(name: str | None, tensor: torch.Tensor, step: int | None = None) -> torch.Tensor:
@@ -40,21 +43,22 @@ def save(name: str | None, tensor: torch.Tensor, step: int | None = None) -> tor
         tensor: the tensor.
         step: number of the step. Tensors of a step have a folder of their own.
     """
-    if _State.folder is None:
+    state = _session.current.part(_State)
+    if state.folder is None:
         return tensor
     contents = tensor.detach().cpu()
     if _xm.is_master_ordinal():
         caller = traceback.extract_stack(limit=2)[0]
         name = f"{Path(caller.filename).name}.l{caller.lineno}" if name is None else name
-        folder = Path(_State.folder)
+        folder = Path(state.folder)
         if step is not None:
             folder /= f"step-{step}"
             folder.mkdir(parents=True, exist_ok=True)
-            if step != _State.step:
-                _State.step = step
-                _State.saved.clear()
-        torch.save(contents, folder / f"{name}.{_State.saved[name]}")
-        _State.saved[name] += 1
+            if step != state.step:
+                state.step = step
+                state.saved.clear()
+        torch.save(contents, folder / f"{name}.{state.saved[name]}")
+        state.saved[name] += 1
     return tensor
 
 

@@ -11,8 +11,8 @@ import torch_xla
 import torch_xla.core.xla_model as _xm
 import torch_xla.debug.profiler as _profiler
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import analysis as _analysis
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.locks import Lock as _Lock
 
 
@@ -61,7 +61,7 @@ class PerDeviceLoader:
 
 
 def _end_step() -> None:
-    with _MODE.running_because(_analysis.LOADER):
+    with _session.current.mode.running_because(_analysis.LOADER):
         torch_xla.sync()
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["DevicePlugin", "default", "register_plugin", "use_dynamic_plugins", "using_dynamic_plugins"]
+from tt_xla.frontends.torch import session as _session
 
-_plugins: dict[str, DevicePlugin] = {}
+__all__ = ["DevicePlugin", "default", "register_plugin", "use_dynamic_plugins", "using_dynamic_plugins"]
 
 
 class DevicePlugin:
@@ -24,6 +24,12 @@ class DevicePlugin:
         return torch_xla.device_count()
 
 
+class _Registered:
+    """The session's plugin, or None."""
+
+    plugin: DevicePlugin | None = None
+
+
 def register_plugin(name: str, device_plugin: DevicePlugin) -> None:
     """Registers a plugin by the name of its device type.
 
@@ -35,7 +41,7 @@ def register_plugin(name: str, device_plugin: DevicePlugin) -> None:
             f"No device type {name!r}: this torch_xla is the part of its API that tt-xla provides, for device type "
             "'TT'. Installing the real torch_xla package replaces it."
         )
-    _plugins[name.upper()] = device_plugin
+    _session.current.part(_Registered).plugin = device_plugin
 
 
 def use_dynamic_plugins() -> None:
@@ -49,4 +55,4 @@ def using_dynamic_plugins() -> bool:
 
 def default() -> DevicePlugin:
     """Returns the registered plugin, or one without a library of its own."""
-    return _plugins.get("TT", DevicePlugin())
+    return _session.current.part(_Registered).plugin or DevicePlugin()

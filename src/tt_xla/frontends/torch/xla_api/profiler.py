@@ -23,36 +23,41 @@ from weakref import WeakValueDictionary
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import analysis as _analysis
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
 from tt_xla.frontends.torch.private.functions import profiling_all_threads as _profiling_all_threads
 from tt_xla.locks import Lock as _Lock
 
 
 class _State:
-    """State of the process.
+    """State of the session.
 
     Attributes:
         is_in_step: whether a :class:`StepTrace` ends the step, so that a data loader does not.
         profile: the trace that goes on, or None.
         folder: the folder of that trace.
+        servers: servers by port.
+        lock: held while a trace begins or ends.
     """
 
-    is_in_step = False
-    profile: torch.profiler.profile | None = None
-    folder = Path()
+    def __init__(self) -> None:
+        self.is_in_step = False
+        self.profile: torch.profiler.profile | None = None
+        self.folder = Path()
+        self.servers: WeakValueDictionary[int, ProfilerServer] = WeakValueDictionary()
+        self.lock = _Lock()
 
 
-_STATE = _State()
-_LOCK = _Lock()
+def _state() -> _State:
+    return _session.current.part(_State)
 
 
 def set_tracer_marked_step(value: bool) -> None:
-    _STATE.is_in_step = value
+    _state().is_in_step = value
 
 
 def get_tracer_marked_step() -> bool:
-    return _STATE.is_in_step
+    return _state().is_in_step
 
 
 class ProfilerServer:
@@ -71,15 +76,11 @@ class ProfilerServer:
         except (OSError, OverflowError) as error:
             raise RuntimeError(f"start_server({port}): the port cannot be used: {error}.") from error
         self.port = self._socket.getsockname()[1]
-        _SERVERS[self.port] = self
+        _state().servers[self.port] = self
 
     def __del__(self) -> None:
         if hasattr(self, "_socket"):
             self._socket.close()
-
-
-_SERVERS: WeakValueDictionary[int, ProfilerServer] = WeakValueDictionary()
-"""Servers of this process by port."""
 
 
 def start_server(port: int, only_on_master: bool = True) -> ProfilerServer | None:
@@ -100,7 +101,7 @@ def start_server(port: int, only_on_master: bool = True) -> ProfilerServer | Non
 
     if only_on_master and not xm.is_master_ordinal():
         return None
-    return _SERVERS.get(port) or ProfilerServer(port)
+    return _state().servers.get(port) or ProfilerServer(port)
 
 
 def trace(service_addr: str, logdir: str, duration_ms: int = 1000, **options: Any) -> None:
@@ -115,7 +116,7 @@ def trace(service_addr: str, logdir: str, duration_ms: int = 1000, **options: An
     Raises:
         RuntimeError: no server of this process has the address.
     """
-    if int(service_addr.rpartition(":")[2] or 0) not in _SERVERS:
+    if int(service_addr.rpartition(":")[2] or 0) not in _state().servers:
         raise RuntimeError(
             f"No server of this process has the address {service_addr!r}. Another process is profiled by start_trace "
             "and stop_trace in its script, or by 'tt-xla profile SCRIPT'."
@@ -146,8 +147,8 @@ class Trace:
     def __enter__(self) -> Trace:
         facts = ",".join(f"{key}={value}" for key, value in self._facts.items())
         self._range.enter_context(torch.profiler.record_function(f"{self.name}#{facts}#" if facts else self.name))
-        self._range.enter_context(_MODE.scope(self.name))
-        if _STATE.profile is not None:
+        self._range.enter_context(_session.current.mode.scope(self.name))
+        if _state().profile is not None:
             import jax
 
             self._range.enter_context(jax.profiler.TraceAnnotation(self.name, **self._facts))
@@ -170,7 +171,7 @@ class StepTrace(Trace):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with _MODE.running_because(_analysis.STEP_TRACE):
+        with _session.current.mode.running_because(_analysis.STEP_TRACE):
             torch_xla.sync(reset_scope=False)
         super().__exit__(kind, error, traceback)
 
@@ -202,13 +203,13 @@ def start_trace(log_dir: os.PathLike[str] | str) -> None:
 
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0  # the calls of all Python functions would fill the trace
-    with _LOCK:
-        if _STATE.profile is not None:
+    with _state().lock:
+        if _state().profile is not None:
             raise RuntimeError("Only one profile may be run at a time. End the one that runs by stop_trace first.")
         jax.profiler.start_trace(log_dir, profiler_options=options)
         profile = torch.profiler.profile(experimental_config=_profiling_all_threads())
         profile.start()
-        _STATE.profile, _STATE.folder = profile, Path(log_dir)
+        _state().profile, _state().folder = profile, Path(log_dir)
 
 
 def stop_trace() -> None:
@@ -219,12 +220,13 @@ def stop_trace() -> None:
     """
     import jax
 
-    with _LOCK:
-        profile, _STATE.profile = _STATE.profile, None
+    state = _state()
+    with state.lock:
+        profile, state.profile = state.profile, None
         if profile is None:
             raise RuntimeError("No profile started. Start one by start_trace.")
         profile.stop()
         jax.profiler.stop_trace()
-        _STATE.folder.mkdir(parents=True, exist_ok=True)
+        state.folder.mkdir(parents=True, exist_ok=True)
         name = f"{socket.gethostname()}_{os.getpid()}.{time.time_ns()}.pt.trace.json"
-        profile.export_chrome_trace(str(_STATE.folder / name))
+        profile.export_chrome_trace(str(state.folder / name))

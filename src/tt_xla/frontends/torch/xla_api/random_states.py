@@ -11,13 +11,15 @@ from collections import OrderedDict
 
 import torch
 
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips
 
 _KEPT = 64
 """Number of states that are kept: a script has few states at a time, such as those of its checkpoints."""
 
-_STATES: OrderedDict[int, torch.Tensor] = OrderedDict()
-"""States by their numbers, the latest last."""
+
+class _States(OrderedDict[int, torch.Tensor]):
+    """The session's states by their numbers, the latest last."""
 
 
 def generator_of(device: torch.device | str | None) -> torch.Generator:
@@ -35,10 +37,11 @@ def number_of(generator: torch.Generator) -> int:
     if torch.equal(torch.Generator("cpu").manual_seed(seed).get_state(), state):
         return seed
     number = _digest(state)
-    _STATES[number] = state
-    _STATES.move_to_end(number)
-    while len(_STATES) > _KEPT:
-        _STATES.popitem(last=False)
+    states = session.current.part(_States)
+    states[number] = state
+    states.move_to_end(number)
+    while len(states) > _KEPT:
+        states.popitem(last=False)
     return number
 
 
@@ -48,8 +51,9 @@ def restore(generator: torch.Generator, number: int) -> bool:
     In a process that has restored the CPU's generator from a checkpoint, as trainers do, that may be the state it is
     in already.
     """
-    if number in _STATES:
-        generator.set_state(_STATES[number])
+    states = session.current.part(_States)
+    if number in states:
+        generator.set_state(states[number])
         return True
     return _digest(generator.get_state()) == number
 

@@ -12,14 +12,15 @@ import torch
 
 from tt_xla.environment import launched_process as _launched_process
 from tt_xla.frontends.torch import register as _register
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch import settings as _settings
 from tt_xla.frontends.torch.device import analysis as _analysis
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
-from tt_xla.frontends.torch.device.mode import MODE as _MODE
-from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.device.mode import Mode as _Mode
+from tt_xla.frontends.torch.xla_api.closures import StepClosures as _StepClosures
 from tt_xla.frontends.torch.xla_api.donor_op import register as _register_donor_op
 from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
 from tt_xla.frontends.torch.xla_api.process_groups import register as _register_process_groups
@@ -29,10 +30,9 @@ __version__ = "2.10.0"
 
 _register()
 _xla_type.register()
-_MODE.copies_operands = True
+_Mode.follow_torch_xla()
 _register_process_groups()
 _register_donor_op()
-_MODE.takes_floating_classes = True
 
 
 def set_custom_compile_options(options: Mapping[str, Any]) -> None:
@@ -96,11 +96,11 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
         RuntimeError: a range of the profiler is open.
     """
     if reset_scope:
-        _MODE.reset_scope()
+        _session.current.mode.reset_scope()
     _metrics.count(_metrics.STEPS)
-    with _MODE.running_because(_analysis.USER_SYNC):
+    with _session.current.mode.running_because(_analysis.USER_SYNC):
         _synchronize(ends_step=True)
-    _STEP_CLOSURES.run()
+    _session.current.part(_StepClosures).run()
 
 
 def manual_seed(seed: int, device: torch.device | str | None = None) -> None:
@@ -116,8 +116,8 @@ def step() -> contextlib.AbstractContextManager[None]:
     return _step(full_graph=False, limit=None, structures=set(), name="")
 
 
-_STRUCTURES: WeakKeyDictionary[Callable[..., Any], set[tuple[int, ...]]] = WeakKeyDictionary()
-"""Structures of the programs of each function that :func:`compile` took."""
+class _Structures(WeakKeyDictionary[Callable[..., Any], set[tuple[int, ...]]]):
+    """Structures of the session's programs of each function that :func:`compile` took."""
 
 
 def compile(
@@ -149,7 +149,7 @@ def compile(
     if custom_compile_options is not None:
         set_custom_compile_options(custom_compile_options)
     limit = num_different_graphs_allowed if max_different_graphs is None else max_different_graphs
-    structures = set[tuple[int, ...]]() if f is None else _STRUCTURES.setdefault(f, set())
+    structures = set[tuple[int, ...]]() if f is None else _session.current.part(_Structures).setdefault(f, set())
     name = getattr(f, "__name__", type(f).__name__) if name is None and f is not None else name or ""
     region = functools.partial(_step, full_graph=bool(full_graph), limit=limit, structures=structures, name=name)
     return region() if f is None else region()(f)
@@ -163,21 +163,22 @@ def _step(*, full_graph: bool, limit: int | None, structures: set[tuple[int, ...
         RuntimeError: the block, or earlier ones, made more than ``limit`` programs together, or it reads a result
             though it is to be a full graph.
     """
-    before = _MODE.eager, _MODE.may_run, _MODE.structures
-    _MODE.eager = False
-    with _MODE.running_because(_analysis.BEFORE_COMPILE, f"{name}_clear_pending" if name else ""):
+    mode = _session.current.mode
+    before = mode.eager, mode.may_run, mode.structures
+    mode.eager = False
+    with mode.running_because(_analysis.BEFORE_COMPILE, f"{name}_clear_pending" if name else ""):
         sync(reset_scope=False)
-    _MODE.may_run = not full_graph
-    _MODE.structures = structures if limit is not None else before[2]
+    mode.may_run = not full_graph
+    mode.structures = structures if limit is not None else before[2]
     try:
         yield
     finally:
-        _MODE.may_run = before[1]
+        mode.may_run = before[1]
         try:
-            with _MODE.running_because(_analysis.COMPILE, name):
+            with mode.running_because(_analysis.COMPILE, name):
                 sync(reset_scope=False)
         finally:
-            _MODE.eager, _, _MODE.structures = before
+            mode.eager, _, mode.structures = before
     if limit is not None and len(structures) > limit:
         raise RuntimeError(
             f"The function made {len(structures)} different programs, and max_different_graphs is {limit}. Inputs of "

@@ -11,6 +11,7 @@ from tt_xla.environment import asks_for_spmd as _asks_for_spmd
 from tt_xla.environment import set_variable as _set_variable
 from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.ir.mesh import Mesh
@@ -136,9 +137,9 @@ def use_spmd(auto: bool = False) -> None:
         auto: whether the compiler splits arguments of recorded ops that nobody marked, as predicted to be fastest. The
             compile option ``auto_sharding`` does so for compiled functions.
     """
-    _chips.STATE.chooses_shardings |= auto
+    _session.current.chips.chooses_shardings |= auto
     _set_variable("XLA_USE_SPMD", "1")
-    _chips.STATE.acts_as_one = True
+    _session.current.chips.acts_as_one = True
     count = global_runtime_device_count()
     if _placements.default_mesh() is None:
         _placements.set_default_mesh(Mesh((count,), ("axis_0",)), tuple(range(count)))
@@ -149,10 +150,10 @@ def is_spmd() -> bool:
 
     A script that removes the variable has a device for each chip again. Tensors that are split stay so, on the first.
     """
-    if _asks_for_spmd() and not _chips.STATE.acts_as_one:
+    if _asks_for_spmd() and not _session.current.chips.acts_as_one:
         use_spmd()
-    _chips.STATE.acts_as_one = _asks_for_spmd()
-    return _chips.STATE.acts_as_one
+    _session.current.chips.acts_as_one = _asks_for_spmd()
+    return _session.current.chips.acts_as_one
 
 
 def use_virtual_device() -> bool:

@@ -11,6 +11,7 @@ from functorch.compile import aot_function as _aot_function
 from functorch.compile import default_partition as _default_partition
 from functorch.compile import make_boxed_func as _make_boxed_func
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.loops import Scan as _Loop
 from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
 from tt_xla.frontends.torch.private.functions import tree_leaves as _leaves
@@ -22,8 +23,10 @@ Carry = Any
 X = Any
 Y = Any
 
-_SCAN_COMPUTATION_CACHE: WeakKeyDictionary[Any, dict[Any, tuple[Any, Any, Any]]] = WeakKeyDictionary()
-"""Traced functions of each pure function, by partitioner and by the structure, sizes and dtypes of its inputs."""
+
+class _Passes(WeakKeyDictionary[Any, dict[Any, tuple[Any, Any, Any]]]):
+    """The session's traced functions of each pure function, by partitioner and by the structure, sizes and dtypes of
+    its inputs."""
 
 
 def scan(
@@ -155,12 +158,13 @@ def value_and_grad_partitioned(
     """
     flat, spec = _flatten((init, xs))
     key = id(partition_fn), tuple((tuple(value.shape), value.dtype, value.requires_grad) for value in flat), spec
-    known = _SCAN_COMPUTATION_CACHE.get(fn, {}) if is_fn_pure else {}
+    passes = _session.current.part(_Passes)
+    known = passes.get(fn, {}) if is_fn_pure else {}
     if key in known:
         return known[key]
     functions = _traced_passes(fn, init, xs, partition_fn)
     if is_fn_pure:
-        _SCAN_COMPUTATION_CACHE.setdefault(fn, {})[key] = functions
+        passes.setdefault(fn, {})[key] = functions
     return functions
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy as _deepcopy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from functorch.compile import default_partition as _default_partition
 from torch_xla.experimental.scan import scan as _scan
 
-_ONE_LAYER_CACHE: dict[tuple[int, int], Callable[..., Any]] = {}
-"""Functions that run one pure layer, by the partitioner and the first layer."""
+from tt_xla.frontends.torch import session as _session
+
+
+class _OneLayer(WeakKeyDictionary[torch.nn.Module, dict[Callable[..., Any], Callable[..., Any]]]):
+    """The session's functions that run one pure layer, by the first layer and the partitioner."""
 
 
 def scan_layers(
@@ -47,16 +51,15 @@ def scan_layers(
 
 def _one_layer(layer: torch.nn.Module, partition_fn: Callable[..., Any], *, is_pure: bool) -> Callable[..., Any]:
     """Returns a function that runs a layer with parameters and buffers of another one."""
-    key = id(partition_fn), id(layer)
-    if is_pure and key in _ONE_LAYER_CACHE:
-        return _ONE_LAYER_CACHE[key]
+    known = _session.current.part(_OneLayer).setdefault(layer, {}) if is_pure else {}
+    if partition_fn in known:
+        return known[partition_fn]
     template = _deepcopy(layer)
 
     def one_layer(carry: Any, state: tuple[dict[str, torch.Tensor], ...]) -> tuple[Any, None]:
         return torch.func.functional_call(template, state, carry, strict=True), None
 
-    if is_pure:
-        _ONE_LAYER_CACHE[key] = one_layer
+    known[partition_fn] = one_layer
     return one_layer
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch_xla
 
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.custom_ops import mark_arguments as _mark_arguments
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import marking as _marking
@@ -320,7 +321,7 @@ def enable_manual_sharding(t: torch.Tensor, partition_spec: PartitionSpec, *, me
     marked = mark_sharding(t, mesh, partition_spec)
     local = _local_shape(tuple(t.shape), mesh, partition_spec)
     if not torch.compiler.is_compiling():
-        _chips.STATE.holds_parts = True
+        _session.current.chips.holds_parts = True
     return _between(torch.ops.tt.full_to_shard, marked, mesh, partition_spec, local)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch_xla.runtime as _runtime
 
-from tt_xla.frontends.torch.device.chips import STATE
+from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement, announce, set_default_mesh
 from tt_xla.ir import mesh as _mesh
 from tt_xla.ir.hlo_sharding import hlo_sharding
@@ -216,13 +216,13 @@ def set_global_mesh(mesh: Mesh | None) -> None:
 
     It is also the mesh of ``SpmdFullyShardedDataParallel`` and of manual sharding where they are given none.
     """
-    STATE.global_mesh = mesh
+    session.current.chips.global_mesh = mesh
     set_default_mesh(*(mesh or get_1d_mesh()).chip_mesh())
 
 
 def get_global_mesh() -> Mesh | None:
     """Returns the mesh that :func:`set_global_mesh` set last, or None."""
-    return STATE.global_mesh
+    return session.current.chips.global_mesh
 
 
 def get_1d_mesh(axis_name: str | None = None) -> Mesh:

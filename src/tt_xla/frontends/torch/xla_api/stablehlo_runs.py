@@ -11,9 +11,10 @@ import torch
 from tt_xla.compiler.stablehlo.symbolic_sizes import specialize
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.compilation import compile_and_load
-from tt_xla.frontends.torch.device import lift, new_version
+from tt_xla.frontends.torch.device import lift
 from tt_xla.frontends.torch.device.chips import current
 from tt_xla.frontends.torch.saved_module import SavedModule, saved
+from tt_xla.runtime.lifetimes import new_version
 
 
 class Run:

@@ -17,6 +17,7 @@ import torch_xla.runtime as _runtime
 
 from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.private.process_groups import finished_work as _finished
 from tt_xla.locks import Lock as _Lock
 
@@ -204,18 +205,26 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _finished([])
 
 
-_STORE_LOCK = _Lock()
-_STORES: list[dist.Store] = []
-"""The store that all replicas share."""
+class _Shared:
+    """The store that all replicas of the session share.
+
+    Attributes:
+        store: the store; None until a replica needs it.
+        lock: held while it is made.
+    """
+
+    def __init__(self) -> None:
+        self.store: dist.Store | None = None
+        self.lock = _Lock()
 
 
 def rendezvous() -> Iterator[tuple[dist.Store, int, int]]:
     """Yields the store of the replicas, and the number of this one and of all; processes of torchrun become some."""
     _processes.join()
-    with _STORE_LOCK:
-        if not _STORES:
-            _STORES.append(_processes.store() or dist.HashStore())
-    yield _STORES[0], _replicas.ordinal(), _replicas.size()
+    shared = _session.current.part(_Shared)
+    with shared.lock:
+        shared.store = shared.store or _processes.store() or dist.HashStore()
+    yield shared.store, _replicas.ordinal(), _replicas.size()
 
 
 _new_group = dist.new_group

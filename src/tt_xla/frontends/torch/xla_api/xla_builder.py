@@ -16,6 +16,7 @@ import torch
 import torch_xla
 
 from tt_xla.frontends.torch import jax_calls as _jax_calls
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.aten.registry import DTYPES as _DTYPES
 from tt_xla.frontends.torch.device.donation import placeholder as _placeholder
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _PT_XLA_TYPE_MAP
@@ -35,13 +36,14 @@ from tt_xla.frontends.torch.xla_api.builder_ops import (
 
 # Functions of JAX ----------------------------------------------------------------------------------------------------
 
-_JAX_TO_XLA_COMPUTATION_CACHE: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""Names of functions that were traced once and compiled: those of JAX, whose own cache decides which calls share one,
-and the forward and backward passes of ``assume_pure``."""
+
+class Computations(WeakKeyDictionary[Any, str]):
+    """Names of functions that the session traced once and compiled: those of JAX, whose own cache decides which calls
+    share one, and the forward and backward passes of ``assume_pure``."""
 
 
 def _jax_to_xla_computation_cache_elements() -> int:
-    return len(_JAX_TO_XLA_COMPUTATION_CACHE)
+    return len(_session.current.part(Computations))
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,10 @@ def call_jax(
     static = tuple(_Array if isinstance(leaf, torch.Tensor) else (type(leaf), _static(leaf)) for leaf in leaves)
     function = _Function(jax_func if override_hash is None else override_hash, jax_func)
     traced = _call.trace(function, static, tree, *map(_jax_calls.abstract, tensors))
-    if traced.jaxpr not in _JAX_TO_XLA_COMPUTATION_CACHE:
-        _JAX_TO_XLA_COMPUTATION_CACHE[traced.jaxpr] = _jax_calls.register(traced)
-    return _jax_calls.call(tensors, traced, _JAX_TO_XLA_COMPUTATION_CACHE[traced.jaxpr])
+    computations = _session.current.part(Computations)
+    if traced.jaxpr not in computations:
+        computations[traced.jaxpr] = _jax_calls.register(traced)
+    return _jax_calls.call(tensors, traced, computations[traced.jaxpr])
 
 
 def _static(leaf: Any) -> Any:
@@ -194,7 +197,6 @@ class XlaCallable:
 
 
 __all__ = [
-    "_JAX_TO_XLA_COMPUTATION_CACHE",
     "_PT_XLA_TYPE_MAP",
     "_XLA_PT_TYPE_MAP",
     "Computation",

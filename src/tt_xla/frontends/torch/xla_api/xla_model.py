@@ -16,13 +16,14 @@ import torch_xla.runtime as _runtime
 import torch_xla.utils.utils as _utils
 
 from tt_xla.frontends.torch import replicas as _replicas
+from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device.placements import replicate as _replicate
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.private.functions import tree_leaves as _tree_leaves
 from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api import random_states as _random_states
-from tt_xla.frontends.torch.xla_api.closures import STEP_CLOSURES as _STEP_CLOSURES
+from tt_xla.frontends.torch.xla_api.closures import StepClosures as _StepClosures
 from tt_xla.frontends.torch.xla_api.collectives import (
     REDUCE_AND,
     REDUCE_MAX,
@@ -151,7 +152,7 @@ def add_step_closure(closure: Callable[..., Any], args: tuple[Any, ...] = (), ru
         run_async: whether it runs in another thread, while the script goes on. An error in it is raised by the next
             asynchronous closure's ``sync``.
     """
-    _STEP_CLOSURES.add(lambda: closure(*args), run_async=run_async)
+    _session.current.part(_StepClosures).add(lambda: closure(*args), run_async=run_async)
 
 
 def optimization_barrier_(tensors: Sequence[torch.Tensor]) -> None:
