@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ import torch
 from tt_xla.codegen.mock import ttnn_python
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.runtime.ttnn import launch
+from tt_xla.runtime.ttnn.process import Worker
 
 STAND_IN = Path(__file__).with_name("stand_in")
 
@@ -50,6 +52,36 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandI
     torch._dynamo.reset()
     yield created
     launch.close_workers()
+
+
+@dataclass
+class Crossing:
+    """Bytes that crossed between the processes since they were last read."""
+
+    sent: int = 0
+    received: int = 0
+
+    def take(self) -> tuple[int, int]:
+        taken, self.sent, self.received = (self.sent, self.received), 0, 0
+        return taken
+
+
+@pytest.fixture
+def crossing(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> Crossing:
+    counted, request, read = Crossing(), Worker.request, Worker.read
+
+    def counting(self: Worker, message: dict[str, Any], arrays: Mapping[str, Any], *rest: Any) -> dict[str, Any]:
+        counted.sent += sum(array.nbytes for array in arrays.values())
+        return request(self, message, arrays, *rest)
+
+    def reading(self: Worker, segment: dict[str, Any]) -> Any:
+        array = read(self, segment)
+        counted.received += array.nbytes
+        return array
+
+    monkeypatch.setattr(Worker, "request", counting)
+    monkeypatch.setattr(Worker, "read", reading)
+    return counted
 
 
 @pytest.fixture

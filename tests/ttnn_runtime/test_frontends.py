@@ -14,7 +14,7 @@ import torch
 from tt_xla.runtime.ttnn import launch
 
 if TYPE_CHECKING:
-    from tests.ttnn_runtime.conftest import StandIn
+    from tests.ttnn_runtime.conftest import Crossing, StandIn
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,6 +80,34 @@ def test_a_buffer_that_torch_writes_to_stays_on_the_device(stand_in: StandIn) ->
     assert sent == [(1, 2), (1, 1), (1, 2), (1, 1)]
 
 
+def test_results_of_torch_programs_stay_on_the_card(crossing: Crossing) -> None:
+    step = torch.compile(torch.tanh, backend="tt", dynamic=False)
+    expected = torch.rand(32, 32)
+    value = expected.to("tt")
+    for _ in range(4):
+        value, expected = step(value), torch.tanh(expected)
+    assert crossing.take() == (value.nbytes, 0)
+    torch.testing.assert_close(value.cpu(), expected, atol=1e-2, rtol=1e-2)
+    assert crossing.take() == (0, value.nbytes)
+    doubled = value + value  # recorded ops read it on the host
+    torch.testing.assert_close(doubled.cpu(), expected + expected, atol=1e-2, rtol=1e-2)
+    value.add_(value)
+    torch.testing.assert_close(step(value).cpu(), torch.tanh(2 * expected), atol=1e-2, rtol=1e-2)
+
+
+def test_a_cache_of_torch_stays_on_the_card(crossing: Crossing) -> None:
+    model = Cached().to("tt")
+    compiled = torch.compile(model, backend="tt", dynamic=False)
+    new = [torch.randn(1, 2, 32, 32) for _ in range(3)]
+    with torch.no_grad():
+        for each in new:
+            twice = compiled(each.to("tt"))
+            assert crossing.take()[0] in (each.nbytes, each.nbytes + model.keys.nbytes)
+    assert crossing.take() == (0, 0)
+    torch.testing.assert_close(model.keys[:, :, :32].cpu(), new[-1].tanh(), atol=1e-2, rtol=1e-2)
+    torch.testing.assert_close(twice.cpu(), new[-1] * 2, atol=1e-2, rtol=1e-2)
+
+
 @pytest.mark.usefixtures("mock_runtime")
 def test_torch_in_mock_mode_has_the_right_shapes() -> None:
     net = Net().eval().bfloat16()
@@ -90,12 +118,14 @@ def test_torch_in_mock_mode_has_the_right_shapes() -> None:
     assert launch.worker().generation == 1
 
 
-SCRIPT = """
+DEVICE = """
 import jax_plugin_tt, jax, jax.numpy as jnp
 from jax._src import xla_bridge
 xla_bridge._discover_and_register_pjrt_plugins()
 "tt" in xla_bridge._backend_factories or jax_plugin_tt.initialize()
 device = jax.devices("tt")[0]
+"""
+SCRIPT = f"""{DEVICE}
 x, w = jax.device_put((jnp.full((4, 32), 0.5), jnp.full((32, 8), 0.25)), device)
 run = jax.jit(lambda w, x: (jnp.tanh(x @ w), jnp.exp(x)))
 for _ in range(2):
@@ -104,11 +134,11 @@ print([(result.shape, str(result.dtype)) for result in out], float(out[0].sum())
 """
 
 
-def by_jax(runtime: str, **variables: str) -> str:
+def by_jax(runtime: str, script: str = SCRIPT, **variables: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")} | variables
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     environment |= {"TTXLA_RUNTIME": runtime, "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return done.stdout
 
@@ -117,3 +147,51 @@ def by_jax(runtime: str, **variables: str) -> str:
 def test_jax_in_mock_mode_has_the_right_shapes() -> None:
     pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     assert by_jax("ttnn-mock").startswith("[((4, 8), 'float32'), ((4, 32), 'float32')]")
+
+
+CHAIN = f"""{DEVICE}
+import numpy as np
+from tt_xla.runtime.ttnn.process import Worker
+
+sent, received, request, read = [], [], Worker.request, Worker.read
+
+
+def requesting(self, message, arrays, *rest):
+    sent.append(sum(array.nbytes for array in arrays.values()))
+    return request(self, message, arrays, *rest)
+
+
+def reading(self, segment):
+    array = read(self, segment)
+    received.append(array.nbytes)
+    return array
+
+
+Worker.request, Worker.read = requesting, reading
+step = jax.jit(lambda x: jnp.tanh(x))
+x = jax.device_put(np.full((32, 32), 0.25, np.float32), device)
+expected = np.full((32, 32), 0.25)
+for _ in range(3):
+    x, expected = step(x), np.tanh(expected)
+np.testing.assert_allclose([sum(sent), sum(received)], [4096, 0])
+x.block_until_ready()
+np.testing.assert_allclose([x.nbytes, sum(received)], [4096, 0])
+np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-2)
+np.testing.assert_allclose(step(x).T, np.tanh(expected), rtol=1e-2)
+copied = jax.device_put(step(x), device)
+np.testing.assert_allclose(np.from_dlpack(jax.device_put(copied, jax.devices("cpu")[0])), np.tanh(expected), rtol=1e-2)
+
+update = jax.jit(lambda cache, new: jax.lax.dynamic_update_slice(cache, jnp.tanh(new), (0, 0, 0, 0)), donate_argnums=0)
+cache, new = jax.device_put((np.ones((1, 2, 64, 32), np.float32), np.full((1, 2, 32, 32), 0.5, np.float32)), device)
+cache = update(cache, new)
+sent.clear(), received.clear()
+for _ in range(3):
+    before, cache = cache, update(cache, new)
+print(sum(sent) <= new.nbytes * 3, sum(received), before.is_deleted(), round(float(np.asarray(cache)[0, 0, 0, 0]), 4))
+"""
+
+
+def test_results_of_jax_programs_stay_on_the_card(stand_in: StandIn) -> None:
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
+    printed = by_jax("ttnn", CHAIN, TT_METAL_SIMULATOR=str(stand_in.log.parent))
+    assert printed.split() == ["True", "0", "True", "0.4621"]

@@ -119,40 +119,6 @@ def test_a_trace_is_recorded_once_and_again_for_other_weights(stand_in: StandIn)
     assert (other["release_trace"], other["begin_trace_capture"]) == (1, 1)
 
 
-CACHE = """func.func public @main(%c: tensor<1x2x64x32xf32> {jax.buffer_donor = true}, %n: tensor<1x2x32x32xf32>)
-    -> tensor<1x2x64x32xf32> {
-  %0 = stablehlo.constant dense<0> : tensor<i32>
-  %1 = stablehlo.tanh %n : tensor<1x2x32x32xf32>
-  %2 = stablehlo.dynamic_update_slice %c, %1, %0, %0, %0, %0
-      : (tensor<1x2x64x32xf32>, tensor<1x2x32x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>)
-      -> tensor<1x2x64x32xf32>
-  return %2 : tensor<1x2x64x32xf32>
-}"""
-
-
-@pytest.mark.parametrize("donated", [(), (0,)], ids=["kept", "donated"])
-def test_an_argument_that_is_written_to_stays_on_the_device(stand_in: StandIn, donated: tuple[int, ...]) -> None:
-    executable, cache = loaded(CACHE), torch.rand(1, 2, 64, 32)
-    expected, sent = cache.clone(), []
-    for step in range(4):
-        if step == 2:
-            cache += 1  # the device's copy has other contents now
-            expected += 1
-        before, new = cache.clone(), torch.rand(1, 2, 32, 32)
-        expected[:, :, :32] = new.tanh()
-        stand_in.calls()
-        (result,) = executable.run([cache, new], [None, None], donated)
-        calls = stand_in.calls()
-        assert calls["fill_cache"] == 1
-        sent.append(calls["to_device"])
-        torch.testing.assert_close(result, expected)
-        assert (result is cache) == bool(donated)
-        if not donated:
-            assert torch.equal(cache, before)
-        cache = result
-    assert sent == [2, 1, 2, 1]
-
-
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Requests to run a program."""
@@ -166,17 +132,6 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     monkeypatch.setattr(Worker, "request", recorded)
     return sent
-
-
-def test_an_argument_that_nobody_has_any_more_leaves_the_device(
-    stand_in: StandIn, messages: list[dict[str, Any]]
-) -> None:
-    executable = loaded(CACHE)
-    executable.run([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
-    stand_in.calls()
-    executable.run([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
-    assert stand_in.calls()["to_device"] == 2
-    assert [message["dropped"] for message in messages] == [[], ["arg0"]]
 
 
 def test_the_device_keeps_room_for_traces(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

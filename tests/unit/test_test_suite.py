@@ -26,6 +26,7 @@ NAMES_OF_OTHERS = {
     "_VARIANTS": "a class of model loaders, in upstream's form, lists its variants",
     "_base": "torch.Tensor: the tensor that a view shows a part of",
     "_flatten": "torch's DeviceMesh: the mesh with several axes as one",
+    "_get_shared_fd": "torch.UntypedStorage: the file of a storage in shared memory",
     "_import_hook": "the .pth file of an installation imports this module, and so do scripts of tests",
     "_replace": "a named tuple with other fields; its documentation has it",
     "_variant": "a model loader, in upstream's form, knows its variant",

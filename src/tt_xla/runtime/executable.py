@@ -120,6 +120,8 @@ class Executable:
         """Adds the checks of option ``trap``; None without it. A program with traps runs without fused kernels."""
         self._declared = [declared(result) for result in program.results]
         self.counters = Counters()
+        self.keeps_results = False
+        """Whether :meth:`run_keeping` leaves results on a card, which has memory of its own."""
         self.predicted_us = program.predicted_device_us
         self._entry = program.functions[0]
         self._reader = ArgumentReader(program, self._entry)
@@ -214,6 +216,29 @@ class Executable:
             ExecutionError: arguments do not match, a value does not fit its on-device type, or an op fails.
             ResourceExhaustedError: by now other programs hold the DRAM or trace region this one needs.
         """
+        return self._observed_run(tensors, versions, donated)
+
+    def run_keeping(
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int] = ()
+    ) -> list[Any]:
+        """Runs the Program once, like :meth:`run`, and leaves the results in the memory of a card.
+
+        A :class:`~tt_xla.runtime.ttnn.handles.Handle` that :meth:`takes` accepts may stand for a tensor; that of a
+        donated argument is lost.
+
+        Returns:
+            A handle for each result.
+        """
+        return self._observed_run(tensors, versions, donated, keeps=True)
+
+    def takes(self, position: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
+        return False
+
+    def _observed_run(
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], **how: bool
+    ) -> list[Any]:
+        """Runs the Program once, and tells observers."""
         if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
@@ -222,7 +247,7 @@ class Executable:
             for chip in self.devices:
                 chip.begin_run()
             try:
-                results = self._run_alone(tensors, versions, donated)
+                results = self._run_alone(tensors, versions, donated, **how)
             finally:
                 for chip in self.devices:
                     chip.reporter.end(self.predicted_us)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -80,8 +81,8 @@ class ArgumentReader:
         ]
 
     def read(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version]
-    ) -> tuple[list[torch.Tensor], list[Token]]:
+        self, tensors: Sequence[Any], versions: Sequence[Version], passed: type | None = None
+    ) -> tuple[list[Any], list[Token]]:
         """Converts arguments to on-device tensors.
 
         With ``distinguishes_contents`` a parameter or constant is the same tensor object as in the last run only if
@@ -90,6 +91,7 @@ class ArgumentReader:
         Args:
             tensors: the caller's tensors, in order. They may require gradients, which are off during a run.
             versions: the version of each tensor.
+            passed: class of what stands for a tensor that is on the device, and is returned as it is.
 
         Returns:
             On-device tensors and their tokens, in order.
@@ -104,13 +106,17 @@ class ArgumentReader:
                 f"{len(versions)} versions.",
                 hint=f"Its arguments are, in order: {names}." if names else "",
             )
-        arguments: list[torch.Tensor] = []
+        arguments: list[Any] = []
         tokens: list[Token] = []
         for slot, tensor, version in zip(self._slots, tensors, versions, strict=True):
             if tensor is slot.source and version == slot.version:
                 assert slot.converted is not None
                 tokens.append(slot.token)
                 arguments.append(slot.converted)
+                continue
+            if passed is not None and type(tensor) is passed:
+                tokens.append(None)
+                arguments.append(tensor)
                 continue
             if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
                 raise self._mismatch(slot, tensor)

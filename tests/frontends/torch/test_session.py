@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,9 +12,10 @@ import torch_xla.debug.metrics as met
 
 from tt_xla.frontends.torch import host_ops, session, settings
 from tt_xla.frontends.torch.backend import compiled_programs
-from tt_xla.frontends.torch.device import buffer_of
+from tt_xla.frontends.torch.device import buffer_of, kinds, programs, recording
 from tt_xla.frontends.torch.program_cache import current as opened_cache
 from tt_xla.frontends.torch.program_cache import open_cache
+from tt_xla.locks import Lock
 
 
 @pytest.fixture(autouse=True)
@@ -174,3 +176,51 @@ def test_a_part_is_made_once():
     assert made[0] is made[1]
     with session.fresh():
         assert session.current.part(Part) is not made[0]
+
+
+class Watched(Lock):
+    """A lock that notes which others its thread holds when it takes it."""
+
+    held = threading.local()
+
+    def __init__(self, name, pairs):
+        super().__init__()
+        self.name, self.pairs = name, pairs
+
+    def __enter__(self):
+        super().__enter__()
+        names = vars(self.held).setdefault("names", [])
+        if self.name not in names:
+            self.pairs.update((other, self.name) for other in names)
+        names.append(self.name)
+
+    def __exit__(self, *error):
+        self.held.names.pop()
+        super().__exit__(*error)
+
+
+def test_threads_take_locks_in_one_order(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    order, pairs = ["drawing", "running", "computing", "claiming", "restoring"], set()
+    for name in order:
+        if name != "computing":
+            monkeypatch.setattr(session.current, name, Watched(name, pairs))
+    for module in (kinds, programs, recording):
+        monkeypatch.setattr(module, "COMPUTING", Watched("computing", pairs))
+
+    def work(chip):
+        device = f"tt:{chip}"
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 4)).to(device)
+        optimizer = torch.optim.Adam(model.parameters())
+        for size in (2, 3):
+            x = torch.randn(size, 4, device=device)
+            x[:, 1:3].mul_(torch.rand(size, 2, device=device))
+            model(x).sum().backward()
+            optimizer.step()
+            torch.poisson(x.abs()).sum().item()
+            torch.linalg.qr(x)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(work, (0, 1)))
+    assert {("drawing", "computing"), ("running", "computing"), ("running", "claiming")} <= pairs
+    assert [pair for pair in pairs if order.index(pair[0]) > order.index(pair[1])] == []

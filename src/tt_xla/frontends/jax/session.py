@@ -26,6 +26,7 @@ class Session:
     Attributes:
         compiling: held while a program is compiled and loaded: the compiler is for one thread at a time. No other lock
             is taken for longer than a single operation on these containers.
+        reading: held while a buffer gets the elements that came from the memory of a card.
         trusted: has an element for each open block in which programs come from JAX in this process.
         reloadable: executables that can load their program again, so that observers of loading see it.
         callbacks: JAX's callbacks by the key that a program names them with. JAX keeps them alive while it compiles the
@@ -34,6 +35,7 @@ class Session:
 
     def __init__(self) -> None:
         self.compiling = Lock()
+        self.reading = Lock()
         self.trusted: list[None] = []
         self.reloadable: weakref.WeakSet[Executable] = weakref.WeakSet()
         self.callbacks: weakref.WeakValueDictionary[bytes, Callable[[Any], None]] = weakref.WeakValueDictionary()

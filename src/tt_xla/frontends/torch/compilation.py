@@ -43,6 +43,7 @@ class Loaded(NamedTuple):
         executable: the runtime's object, which may keep parameters in a form of its own; None in tests and for programs
             for several chips.
         placements: placement of each result of a program for several chips; None for other programs.
+        keeps: whether :meth:`Executable.run_keeping` may take the place of ``run``.
         chosen: placement of each argument if the compiler chose those of some; else empty.
     """
 
@@ -51,6 +52,7 @@ class Loaded(NamedTuple):
     executable: Executable | None = None
     placements: Sequence[Placement | None] | None = None
     chosen: Sequence[Placement | None] = ()
+    keeps: bool = False
 
 
 class _Programs(dict[tuple[str, CompileOptions, str], Program]):
@@ -132,7 +134,8 @@ def compile_and_load(
         chosen = run.argument_placements if options.auto_sharding else ()
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
-    return Loaded(exporting(program, modules, executable.run, part), written, executable)
+    run = exporting(program, modules, executable.run, part)
+    return Loaded(run, written, executable, keeps=executable.keeps_results and run == executable.run)
 
 
 def _tensor_bytes(chip: int) -> int:

@@ -32,6 +32,7 @@ from tt_xla.runtime.lifetimes import new_version
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
     from tt_xla.runtime.executable import Executable
+    from tt_xla.runtime.ttnn.handles import Handle
     from tt_xla.runtime.weights import Spare
 
 
@@ -94,6 +95,8 @@ class Executor(OutputCode):
         self._views = lowered.views
         self._numbers = lowered.numbers
         self._permuted = [(position, order) for position, order in enumerate(lowered.input_orders) if order is not None]
+        self._prepared_on_host = {position for position, _ in self._permuted} | set(lowered.views)
+        """Positions of arguments that are changed before the program is called."""
         self._extras = [
             (make, new_version() if constant else None)
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)
@@ -114,6 +117,8 @@ class Executor(OutputCode):
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
+        self._keeps = False
+        """Whether results stay in the memory of a card, and go to the next program from there."""
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
         if specs and not placements.in_use():  # else the first call knows how its arguments are split
@@ -152,7 +157,9 @@ class Executor(OutputCode):
         options = current.with_own(self._options)
         with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
-        self._call, self._written, self._executable, self._result_placements, self._chosen = loaded
+        self._call, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
+        if self._keeps and self._executable is not None:
+            self._call = self._executable.run_keeping
         self._settings, self._cached = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -209,8 +216,10 @@ class Executor(OutputCode):
             as_torch_error(error)
             raise
         finally:
-            for tensor in donated.values():
+            for tensor in () if self._keeps else donated.values():
                 buffer_of(tensor).mark_written()
+        if self._keeps:
+            return self._kept(results, donated)
         if self._executable is not None and (spare := self._executable.spare_parameters()):
             self._offload(self._executable, spare, args)
         if self._result_placements is not None:
@@ -223,6 +232,33 @@ class Executor(OutputCode):
             return [_reuse_input(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
         pairs = zip(results, self._wraps, strict=True)
         return [result if wrap is None else wrap(result) for result, wrap in pairs]
+
+    def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
+        """Wraps results that stay in the memory of a card. A donated argument takes the result that it became."""
+        results: list[torch.Tensor] = []
+        for handle, wrap, in_order in zip(handles, self._wraps, self._in_order, strict=True):
+            written = None if handle.argument is None else donated.get(handle.argument)
+            factory = getattr(wrap, "__self__", None)
+            if written is not None and in_order and written.shape == handle.shape and written.dtype is handle.dtype:
+                buffer_of(written).keep(handle, written.untyped_storage().nbytes())
+                results.append(written)
+            elif isinstance(factory, TensorFactory):
+                results.append(factory.keep(handle))
+            else:
+                results.append(handle.read() if wrap is None else wrap(handle.read()))
+        return results
+
+    def _handle(self, position: int, tensor: torch.Tensor) -> Handle | None:
+        """Returns what the card has of an argument, if the program can take it there; otherwise None."""
+        executable: Any = self._executable
+        handle = buffer_of(tensor).kept_for(tensor)
+        if (
+            handle is None
+            or position in self._prepared_on_host
+            or (self._checks and not handle.dtype.is_floating_point)
+        ):
+            return None
+        return handle if executable.takes(position, handle) else None
 
     def _has_new_placements(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Records the placements of the arguments; returns whether they differ from those of the last call."""
@@ -272,6 +308,11 @@ class Executor(OutputCode):
         for position in reuse_aliases(self._cached, tensors, versions):
             tensor = tensors[position]
             if tensor.is_cpu:
+                continue
+            if self._keeps and (handle := self._handle(position, tensor)) is not None:
+                if position in self._written:
+                    donated[position] = tensor
+                tensors[position] = handle
                 continue
             if position in self._written and tensor.is_contiguous():
                 donated[position] = tensor

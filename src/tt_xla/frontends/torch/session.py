@@ -116,17 +116,16 @@ class Session:
 
     **Locks.** All threads share the session. A thread takes locks in this order, and may leave some out:
 
-    1. ``running``: held while recorded ops are collected and run, since backward passes record from their own threads.
-    2. ``working_out``: held while a kind is worked out: the first import of lowering rules is for one thread.
-    3. ``device.kinds.COMPUTING``: held while PyTorch's fake tensors compute shapes; the process has one fake mode.
-    4. ``drawing``: held while random numbers are drawn, as all threads share PyTorch's one default generator.
-    5. ``claiming``, ``restoring``: held while one buffer's value and bytes are exchanged, or its bytes restored.
+    1. ``drawing``: held while random numbers are drawn, as all threads share PyTorch's one default generator.
+    2. ``running``: held while recorded ops are collected and run, since backward passes record from their own threads.
+    3. ``device.kinds.COMPUTING``: held while a kind is worked out or lowered; the process has one fake mode.
+    4. ``claiming``, ``restoring``: held while one buffer's value and bytes are exchanged, or its bytes restored.
        No code of the user runs under them.
 
     Counters and tables without a lock are changed by single operations of Python's containers.
 
     Attributes:
-        running, working_out, drawing, claiming, restoring: the locks.
+        drawing, running, claiming, restoring: the locks.
         mode: how recorded ops run.
         chips: state that concerns several chips.
         memory: account of each chip's memory.
@@ -146,9 +145,8 @@ class Session:
     """
 
     def __init__(self) -> None:
-        self.running = Lock()
-        self.working_out = Lock()
         self.drawing = Lock()
+        self.running = Lock()
         self.claiming = Lock()
         self.restoring = Lock()
         self.mode = Mode()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import weakref
-from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +22,14 @@ from tt_xla.ir.layout import DataType
 from tt_xla.ir.mesh import replicated
 from tt_xla.ir.program import HOST_OPS, Function, Instruction, Program, Role, TensorSpec
 from tt_xla.log import logger
+from tt_xla.runtime import observation
 from tt_xla.runtime.emulator.bind import bind
-from tt_xla.runtime.emulator.containers import CONTAINERS, hold
+from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, hold
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.steps import context_of
-from tt_xla.runtime.transfer import Token, Version, declared, widen
+from tt_xla.runtime.transfer import Declared, Token, Version, widen
+from tt_xla.runtime.ttnn.handles import Handle, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
 from tt_xla.target import device_chips, load_target, system_names
@@ -50,9 +53,9 @@ _program_ids = itertools.count()
 class TTNNExecutable(Executable):
     """An executable that runs on TT-NN instead of the emulated card.
 
-    Parameters stay on the device while their contents are the same, const-eval results until one of their parameters
-    changes. An argument that the program writes to and returns stays on the device if the next run passes the tensor
-    that this run returned.
+    Parameters stay on the device while their contents are the same, in one copy for all programs that read them alike,
+    and const-eval results until one of their parameters changes. A caller may ask that results stay there too
+    (:meth:`run_keeping`), and pass them to other programs.
 
     An executable for a mesh takes and returns the distinct shards of each argument and result, as the expansion of its
     Program does. TT-NN chooses the chips for a mesh of the first chips of the system; it opens other chips by number.
@@ -84,23 +87,22 @@ class TTNNExecutable(Executable):
             self._names = [f"{self._argument_name(argument)}.{chip}" for argument, chip in expansion.reads]
             self._shards = _names_of_shards(program, expansion, self._argument_name)
             self._sent_results = expansion.holders
+        self.keeps_results = expansion is None
         self._lines = self._source.main.splitlines()
         self._number = next(_program_ids)
         self._worker = self._make_worker()
         self._loaded = 0
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
-        self._sent: dict[int, Token] = {}
-        """Token of each argument that the worker has, by argument position."""
-        self._dropped: list[str] = []
-        """Names of arguments whose contents no longer exist; the worker learns of them with the next request."""
-        self._returned = {
-            position: self._entry.results.index(self._entry.arguments[position])
-            for position in self._written
-            if self._entry.arguments[position] in self._entry.results
-        }
-        """Result index of each argument that the program writes to and returns, by argument position."""
-        self._host_copies: dict[int, _HostCopy] = {}
-        """Host tensor whose contents match the worker's copy of such an argument, by argument position."""
+        self._bound: dict[int, int] = {}
+        """Number of the contents that the worker has for each argument, by argument position."""
+        self._contents = contents_of(self._worker)
+        self._arguments = [self._entry.values[value] for value in self._entry.arguments]
+        written = {self._entry.arguments[position]: position for position in self._written}
+        self._results = [
+            (self._entry.values[value], shape_and_type, written.get(value))
+            for value, shape_and_type in zip(self._entry.results, self._declared, strict=True)
+        ]
+        """For each result: what it is on the device and for the caller, and position of the argument that it was."""
         self._host_calls = self._bind_host_calls()
         self.device_us: float | None = None
         """Kernel time of the last run in microseconds; measured only with ``TTXLA_TTNN_PROFILE``."""
@@ -124,14 +126,22 @@ class TTNNExecutable(Executable):
         """Returns the name that the source has for an argument."""
         return f"arg{position}"
 
+    def takes(self, position: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
+        if observation.RUNS or not isinstance(tensor, Handle) or not self.keeps_results:
+            return False
+        argument = self.program.arguments[position]
+        declared = DECLARED[argument.dtype], tuple(argument.shape)
+        return tensor.fits(self._contents, declared, self._arguments[position])
+
     @property
     def worker(self) -> Worker | InProcess:
         """The worker that runs the program."""
         return self._worker
 
     def _run_alone(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]
-    ) -> list[torch.Tensor]:
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], *, keeps: bool = False
+    ) -> list[Any]:
         """Runs the Program once. The results that a donated argument becomes lie in the argument's memory.
 
         Raises:
@@ -140,21 +150,19 @@ class TTNNExecutable(Executable):
         with self._worker.lock:
             if not self.counters.runs or self.device.resident_at_most() > self._room:
                 self.device.check_memory(self, self._held_bytes(versions))
-            arguments, tokens = self._reader.read(tensors, versions)
+            self._start()
+            tensors = [self._here(position, tensor) for position, tensor in enumerate(tensors)] if keeps else tensors
+            arguments, tokens = self._reader.read(tensors, versions, passed=Handle)
             if self._reader.new_versions:
                 self._watch_new_versions()
-            self._start()
-            results = self._run(tensors, arguments, tokens, donated)
+            results = self._run(arguments, tokens, donated, keeps)
             self._worker.rest()
             self.counters.runs += 1
             return results
 
-    def forget(self, version: int) -> None:
-        super().forget(version)
-        for position, token in [*self._sent.items()]:
-            if token is not None and token[0] == version:
-                del self._sent[position]
-                self._dropped.append(self._names[position])
+    def _here(self, position: int, tensor: Any) -> Any:
+        """Returns a tensor in place of a result that is not on the card any more, as its process was replaced."""
+        return tensor.read() if isinstance(tensor, Handle) and not self.takes(position, tensor) else tensor
 
     def reset(self) -> None:
         super().reset()
@@ -203,78 +211,84 @@ class TTNNExecutable(Executable):
 
     def _load(self) -> None:
         """Sends the program to the worker."""
-        self._sent.clear()
-        self._host_copies.clear()
-        self._dropped.clear()
+        self._bound.clear()
         constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
         self._answered(self._worker.request(dict(self._load_message()), constants))
         self._loaded = self._worker.generation
 
     def _run(
-        self,
-        tensors: Sequence[torch.Tensor],
-        arguments: Sequence[torch.Tensor],
-        tokens: Sequence[Token],
-        donated: Container[int],
-    ) -> list[torch.Tensor]:
+        self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int], keeps: bool
+    ) -> list[Any]:
         if self._loaded != self._worker.generation:
             self._load()
-        on_device = {position for position, copy in self._host_copies.items() if copy.matches(tensors[position])}
-        changed = [
-            position
-            for position, token in enumerate(tokens)
-            if position not in on_device and (token is None or self._sent.get(position) != token)
-        ]
-        passing = [
-            self._names[position]
-            for position in changed
-            if (tokens[position] is None or position in self._written) and position not in self._returned
-        ]
-        parameters = (position for position in changed if position not in self._written)
+        request = self._bind(arguments, tokens, donated)
+        handles = [Handle(self._contents, self.program.name, *result) for result in self._kept()] if keeps else []
         message = {
             "do": "run",
             "program": self._number,
-            "prepare": any(self.program.arguments[position].role is not Role.INPUT for position in parameters),
-            "passing": passing,
-            "dropped": [*self._dropped],
+            "prepare": request.prepares,
+            "bind": request.bound,
+            "consumed": request.consumed,
+            "copied": request.copied,
+            "passing": request.passing,
+            "keep": [handle.number for handle in handles],
+            "dropped": self._contents.take_dropped(),
             "forget": _take_released(self._worker),
             "profile": environment.ttnn_profile(),
         }
-        arrays = {self._names[position]: to_array(arguments[position]) for position in changed}
-        self._host_copies.clear()
-        self._dropped.clear()
-        answer = self._answered(self._worker.request(message, arrays, self._on_host))
-        self._sent.update({position: tokens[position] for position in changed if position not in self._written})
+        try:
+            answer = self._answered(self._worker.request(message, request.arrays, self._on_host))
+        except BaseException:
+            self._bound.clear()
+            for handle in handles:
+                handle.lose("The run that computes it failed.")
+            raise
+        finally:
+            for position, argument in enumerate(arguments):
+                if isinstance(argument, Handle) and position in self._written and position in donated:
+                    argument.lose("It was donated to a program, which has written to its memory.")
         self.counters.const_evals += bool(answer["prepared"])
         self.device_us = answer["device_us"]
         if self.device_us is not None:
             logger().info("kernels of %s took %.1f us on the device", self.program.name, self.device_us)
-        specs = [self._entry.values[value] for value in self._entry.results]
-        arrays_out = [self._worker.read(segment) for segment in answer["results"]]
-        self._check_results(answer, arrays_out)
-        outputs = [to_tensor(array, spec) for array, spec in zip(arrays_out, specs, strict=True)]
-        results = [
-            widen(tensor, declared(result)) for tensor, result in zip(outputs, self.program.results, strict=True)
+        arrays = [self._worker.read(segment) for segment in answer["results"]]
+        if keeps:
+            return handles
+        self._check_results(answer, arrays)
+        return [
+            widen(to_tensor(array, spec), declared)
+            for array, (spec, declared, _) in zip(arrays, self._results, strict=True)
         ]
-        count = Counter(map(id, tensors))
-        for position, index in self._returned.items():
-            may_overwrite = position in donated and count[id(tensors[position])] == 1
-            results[index] = self._returned_argument(
-                position, results[index], tensors[position] if may_overwrite else None
-            )
-        return results
 
-    def _returned_argument(self, position: int, result: torch.Tensor, donated: torch.Tensor | None) -> torch.Tensor:
-        """Returns the result that an argument became, in the argument's memory if it was donated.
+    def _kept(self) -> list[tuple[Declared, TensorSpec, int | None]]:
+        return [(declared, spec, argument) for spec, declared, argument in self._results]
 
-        The result is remembered: when the next run passes it, the worker need not receive it again.
-        """
-        if donated is not None and donated.dtype is result.dtype and donated.shape == result.shape:
-            donated.copy_(result)
-            result = donated
-        if not result.is_inference():  # of such a tensor nobody can tell whether it was written to
-            self._host_copies[position] = _HostCopy(result, weakref.ref(self), position, self._names[position])
-        return result
+    def _bind(self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int]) -> _Request:
+        """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run."""
+        request = _Request()
+        for position, argument in enumerate(arguments):
+            name, token, written = self._names[position], tokens[position], position in self._written
+            if isinstance(argument, Handle):
+                number = argument.number
+                if written:
+                    (request.consumed if position in donated else request.copied).append(name)
+            elif token is None or written:
+                self._bound.pop(position, None)
+                request.arrays[name] = to_array(argument)
+                request.passing.append(name)
+                request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
+                continue
+            else:
+                number, is_new = self._contents.number_of(token, self._arguments[position].layout.dtype)
+                if is_new:
+                    request.arrays[str(number)] = to_array(argument)
+            if self._bound.get(position) != number:
+                request.bound[name] = self._bound[position] = number
+                request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
+            if written:
+                del self._bound[position]
+                request.passing.append(name)
+        return request
 
     def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Returns the worker's answer, or raises the error that it reports.
@@ -359,24 +373,50 @@ def _names_of_shards(program: Program, expansion: Expansion, name: Callable[[int
     return named
 
 
-class _HostCopy:
-    """A host tensor whose contents match the worker's copy of an argument, until somebody writes to the tensor."""
+@dataclass
+class _Request:
+    """What a run tells the worker about its arguments, by their names.
 
-    def __init__(self, tensor: torch.Tensor, executable: weakref.ref[TTNNExecutable], position: int, name: str) -> None:
-        self._name = name
-        self._version = tensor._version
-        self._tensor = weakref.ref(tensor, lambda _: self._drop(executable, position))
+    Attributes:
+        arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.
+        bound: number of the contents of arguments, where it differs from the last run's.
+        consumed: arguments whose contents end with the run, which may write to them.
+        copied: arguments that the run may write to in a copy.
+        passing: arguments that are bound for this run alone.
+        prepares: whether const-eval functions must run again.
+    """
 
-    def matches(self, tensor: torch.Tensor) -> bool:
-        """Returns whether this is the tensor, unchanged."""
-        return self._tensor() is tensor and tensor._version == self._version
+    arrays: dict[str, Array] = field(default_factory=lambda: {})
+    bound: dict[str, int] = field(default_factory=lambda: {})
+    consumed: list[str] = field(default_factory=lambda: [])
+    copied: list[str] = field(default_factory=lambda: [])
+    passing: list[str] = field(default_factory=lambda: [])
+    prepares: bool = False
 
-    def _drop(self, executable: weakref.ref[TTNNExecutable], position: int) -> None:
-        """Has the worker drop its copy, because no run can pass the tensor any more."""
-        owner = executable()
-        if owner is not None and owner._host_copies.get(position) is self:  # pyright: ignore[reportPrivateUsage]
-            del owner._host_copies[position]  # pyright: ignore[reportPrivateUsage]
-            owner._dropped.append(self._name)  # pyright: ignore[reportPrivateUsage]
+
+_contents: weakref.WeakKeyDictionary[Any, WorkerContents] = weakref.WeakKeyDictionary()
+"""Contents of each worker."""
+
+
+def contents_of(worker: Worker | InProcess) -> WorkerContents:
+    """Returns the contents that a worker has."""
+    if worker not in _contents:
+        reference = weakref.ref(worker)
+        _contents[worker] = WorkerContents(worker, functools.partial(_fetched, reference))
+        worker.before_replacement = _contents[worker].bring_home
+    return _contents[worker]
+
+
+def _fetched(reference: weakref.ref[Worker | InProcess], handle: Handle) -> torch.Tensor:
+    """Returns the elements of a result that stayed on the card."""
+    worker = reference()
+    assert worker is not None
+    with worker.lock:
+        answer = worker.request({"do": "fetch", "number": handle.number}, {})
+        (segment,) = answer["results"]
+        tensor = widen(to_tensor(worker.read(segment), handle.spec), (handle.dtype, handle.shape))
+        worker.rest()
+        return tensor
 
 
 def to_array(tensor: torch.Tensor) -> Array:
@@ -390,6 +430,8 @@ def to_array(tensor: torch.Tensor) -> Array:
 def to_tensor(array: Array, spec: TensorSpec) -> torch.Tensor:
     """Converts an array of the worker to the emulator's dtype and the shape of a value."""
     tensor = torch.from_numpy(array)
+    if tensor.dtype is torch.int16:  # the bits of bfloat16
+        tensor = tensor.view(torch.bfloat16)
     if tensor.dtype is torch.uint32:
         tensor = tensor.to(torch.int64)
     dtype = spec.layout.dtype

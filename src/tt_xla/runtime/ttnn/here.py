@@ -29,6 +29,7 @@ class InProcess:
         """Number of devices opened so far. A new one has none of the programs and tensors of the last one."""
         self.mesh: OpenMesh | None = None
         self.hello: Message = {}
+        self.before_replacement: Callable[[], None] | None = None
         self.lock = Lock()
         self._system = ""
         self._region = 0
@@ -55,6 +56,8 @@ class InProcess:
                 hint="Unset TTXLA_TTNN, with which `import ttnn` is served by the emulated card.",
             ) from error
         if self._server is not None and is_open:
+            if self.before_replacement is not None:
+                self.before_replacement()
             self._server.close()
         system = environment.selected_system()
         self.mesh = mesh or (self.mesh if system == self._system else None)

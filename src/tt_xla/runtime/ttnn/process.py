@@ -109,6 +109,8 @@ class Worker:
         """The mesh device that was opened; None for the first chip alone."""
         self.hello: Message = {}
         """First message of the running process: ``arch``, ``grid`` and the version of ``ttnn``."""
+        self.before_replacement: Callable[[], None] | None = None
+        """Called before a process that runs is ended, because another one is needed."""
         self.lock = Lock()
         """Held for a whole run: programs for several systems, in several threads, share the process."""
         self._running: _Running | None = None
@@ -133,6 +135,8 @@ class Worker:
         has_chips = mesh is None or mesh == self.mesh
         if self._alive() and has_chips and trace_region_bytes <= self.trace_region_bytes:
             return
+        if self._alive() and self.before_replacement is not None:
+            self.before_replacement()
         self.close()
         self.mesh = mesh or self.mesh
         self.trace_region_bytes = max(trace_region_bytes, self.trace_region_bytes)
@@ -187,9 +191,10 @@ class Worker:
         return answer
 
     def read(self, segment: Message) -> Array:
-        """Copies an array out of the shared memory."""
+        """Copies an array out of the shared memory. bfloat16 elements become int16, which has their bits."""
         assert self._running is not None
-        dtype, shape = np.dtype(segment["type"]), tuple(segment["shape"])
+        kind = segment["type"]
+        dtype, shape = np.dtype(np.int16 if kind == "bf16" else kind), tuple(segment["shape"])
         count = int(np.prod(shape, dtype=np.int64))
         if not count:
             return np.zeros(shape, dtype)

@@ -43,6 +43,7 @@ class SourceExecutable(TTNNExecutable):
         self._loaded_files = self._files()
         print(f"Codegen load: graph {self._saved.key.hash} -> {self._saved.folder}")
         super().__init__(device, program, expansion, chips)
+        self.keeps_results = False  # the source may do with its results what it likes
 
     def _make_source(self, program: Program) -> Source:
         return Source(self._saved.main.read_text(), LANGUAGES["py"], {}, {}, (), {})

@@ -11,6 +11,11 @@ chip.
 A program is loaded with its source, or with ``folder``, whose ``main.py`` and helpers the user may have edited. For a
 mesh it is loaded with ``shards``, the names of the tensors that the chips have for each of its arguments, and with
 ``results``, the number of a result and of the chip whose tensor is sent for each tensor of the answer.
+
+Contents of tensors that outlive a run have numbers, under which all programs find them: those that the other process
+sent under a number, and results that it asked this process to keep. Each program makes of them the tensors that it
+needs, and programs that need the same one share it. A run names the arguments that are bound to other contents than in
+the last run, and ``consumed`` ones, whose tensors it may write to: their contents end with it.
 """
 
 import json
@@ -101,13 +106,75 @@ class Memory:
         for array, offset in zip(arrays, offsets, strict=False):
             if array.nbytes:
                 numpy.frombuffer(memory, array.dtype, array.size, offset)[:] = array.reshape(-1)
-            segments.append({"offset": offset, "shape": list(array.shape), "type": array.dtype.str})
+            kind = "bf16" if array.dtype == numpy.int16 else array.dtype.str
+            segments.append({"offset": offset, "shape": list(array.shape), "type": kind})
         return segments
 
 
 def widened(bits):
     """Returns bfloat16 elements, given as their bits, as float32."""
     return (bits.view("<u2").astype("<u4") << 16).view("<f4")
+
+
+def narrowed(values):
+    """Returns float32 elements that are bfloat16 numbers as their bits."""
+    return (numpy.ascontiguousarray(values, "<f4").view("<u4") >> 16).astype("<u2").view("<i2").reshape(values.shape)
+
+
+class Contents:
+    """The elements of a tensor: an array, until a tensor of TT-NN has been made of it.
+
+    The other process sends the contents for one element type, so each tensor that is made of them has all of them.
+    """
+
+    def __init__(self, array=None, device=None, tensor=None):
+        self.array = array
+        self.made = [] if tensor is None else [(device, tensor)]
+        """Tensors and their devices."""
+        self.users = set()
+        """Number of each program, and name of its argument, that is bound to the contents."""
+        self.shard = None
+        """Tensor of several chips, and number of the chip that has these elements; None if none was made of them."""
+
+    def tensor(self, utils, dtype, layout, device, memory_config):
+        """Returns the tensor with these properties; it is made if there is none."""
+        for place, tensor in self.made:
+            if place is device and has_form(tensor, dtype, layout, memory_config):
+                return tensor
+        tensor = utils.tensor(self.elements(utils), dtype, layout, device, memory_config)
+        self.made.append((device, tensor))
+        self.array = None
+        return tensor
+
+    def elements(self, utils):
+        """Returns the elements as an array, floats as float32."""
+        if self.array is not None:
+            return self.array
+        if self.made:
+            return utils.array_of(self.made[0][1])
+        tensor, chip = self.shard
+        return utils.array_of(ttnn.get_device_tensors(utils.on_host(tensor))[chip])
+
+    def became_shard(self, tensor, chip):
+        """Notes that a tensor of several chips has the elements."""
+        if not self.made:
+            self.shard, self.array = (tensor, chip), None
+
+    def copy(self):
+        """Returns contents with the same elements in memory of their own."""
+        if not self.made:
+            return Contents(self.array.copy())
+        device, tensor = self.made[0]
+        return Contents(None, device, ttnn.clone(tensor))
+
+
+def has_form(tensor, dtype, layout, memory_config):
+    """Returns whether a tensor has a data type, a layout and a memory config, which is None on the host."""
+    if tensor.dtype != dtype or tensor.layout != layout:
+        return False
+    if tensor.storage_type() != ttnn.StorageType.DEVICE:
+        return memory_config is None
+    return memory_config is not None and tensor.memory_config() == memory_config
 
 
 class Ended(SystemExit):
@@ -128,8 +195,12 @@ class Program:
         """For each argument that is not one tensor for all chips: the name of each chip's tensor."""
         self.results = message["results"]
         """Number of the result and of the chip for each tensor to send; None to send every result."""
-        self.stored = {name: worker.memory.read(segment) for name, segment in message["tensors"].items()}
+        self.bound = {name: Contents(worker.memory.read(segment)) for name, segment in message["tensors"].items()}
+        """Contents of each argument and constant by name."""
         self.tensors = {}
+        self.weights = None
+        """Tensors of the weights, by the names that the source has for them; None when an argument has changed."""
+        self.traces = []
         self.names = set()
         """Names of the arguments that the source loaded since the last run began."""
         self.prepared = None
@@ -142,6 +213,8 @@ class Program:
             self.stored_in_folder = self.utils.stored
             self.utils.load = self.load
             self.utils.stored = self.array
+            new_trace = self.utils.Trace
+            self.utils.Trace = lambda *arguments: self.traces.append(new_trace(*arguments)) or self.traces[-1]
             self.ones, self.utils.ones = self.utils.ones, self.passed_or_ones
             if not self.folder:
                 self.utils.host_call = self.host_call
@@ -183,8 +256,7 @@ class Program:
 
     def passed_or_ones(self, name, shape, dtype, layout, device=None, memory_config=None):
         """Returns an argument in place of the ones that stand for it; ones for an argument that nobody passes."""
-        known = {key[0] for key in self.tensors} | {*self.stored} | {*self.shards}
-        if name in known:
+        if name in self.bound or name in self.shards:
             return self.load(name, dtype, layout, device, memory_config)
         return self.ones(name, shape, dtype, layout, device, memory_config)
 
@@ -192,72 +264,114 @@ class Program:
         """Returns a new tensor of an argument or constant."""
         names = self.shards.get(name, [name])
         if len(set(names)) == 1:
-            return self.utils.tensor(self.contents(names[0]), dtype, layout, device, memory_config)
-        shards = {shard: self.utils.tensor(self.stored[shard], dtype, layout) for shard in set(names)}
+            return self.contents(names[0]).tensor(self.utils, dtype, layout, device, memory_config)
+        shards = {shard: self.utils.tensor(self.elements(shard), dtype, layout) for shard in set(names)}
         tensor = ttnn.from_host_shards([shards[shard] for shard in names], ttnn.MeshShape(*self.device.shape))
-        return tensor if memory_config is None else ttnn.to_device(tensor, device, memory_config=memory_config)
+        if memory_config is not None:
+            tensor = ttnn.to_device(tensor, device, memory_config=memory_config)
+        for shard in set(names):
+            self.bound[shard].became_shard(tensor, names.index(shard))
+        return tensor
 
     def contents(self, name):
-        """Returns the array of an argument or constant; an argument that no request passes is read from its file."""
-        if name not in self.stored and self.folder:
-            return self.stored_in_folder(name)
-        return self.stored[name]
+        """Returns the contents of an argument or constant; an argument that no request passes is read from its file."""
+        if name not in self.bound and self.folder:
+            return Contents(self.stored_in_folder(name))
+        return self.bound[name]
+
+    def elements(self, name):
+        """Returns the elements of an argument or constant as an array."""
+        return self.contents(name).elements(self.utils)
 
     def array(self, name):
         """Returns an argument that TT-NN has no data type for: an array, or a list of the arrays of all chips."""
         names = self.shards.get(name, [name])
-        if len(set(names)) == 1:
-            array = self.contents(name) if self.folder and (name,) not in self.tensors else self.stored.get(names[0])
-            return self.tensors.setdefault((name,), array)
-        return self.tensors.setdefault((name,), [self.stored.get(shard) for shard in names])
+        return self.elements(names[0]) if len(set(names)) == 1 else [self.elements(shard) for shard in names]
+
+    def bind(self, message):
+        """Binds arguments to the contents that a request names or passes."""
+        contents, memory = self.worker.contents, self.worker.memory
+        passed = {name: segment for name, segment in message["tensors"].items() if not name.isdigit()}
+        self.forget([*message["bind"], *passed])
+        for name, number in message["bind"].items():
+            self.bound[name] = contents[number]
+            contents[number].users.add((message["program"], name))
+        self.bound |= {name: Contents(memory.read(segment)) for name, segment in passed.items()}
+        for name in message["consumed"]:
+            del contents[message["bind"][name]]
+        for name in message["copied"]:
+            self.bound[name] = self.bound[name].copy()
 
     def forget(self, names):
-        """Drops arguments and shards of arguments by name, with the tensors made of them."""
+        """Unbinds arguments and shards of arguments by name, and drops the tensors made of them."""
+        if names:
+            self.weights = None
         for name in names:
-            self.stored.pop(name, None)
+            self.bound.pop(name, None)
         of_shards = {name for name, shards in self.shards.items() if not set(names).isdisjoint(shards)}
         for key in [key for key in self.tensors if key[0] in names or key[0] in of_shards]:
             del self.tensors[key]
 
     def run(self, message):
         """Runs the program once and returns the answer."""
-        memory, device = self.worker.memory, self.device
-        self.forget([*message["tensors"], *message["dropped"]])
-        self.stored |= {name: memory.read(segment) for name, segment in message["tensors"].items()}
+        device = self.device
         self.names.clear()
-        weights = self.module["load_weights"](device)
-        prepares = "const_eval" in self.module and (
-            message["prepare"] or self.prepared is None or bool(self.folder and self.names & _names(message["tensors"]))
-        )
-        if prepares:
-            all_weights = dict(weights)
-            self.module["const_eval"](device, all_weights)
-            self.prepared = {name: tensor for name, tensor in all_weights.items() if name not in weights}
-        weights |= self.prepared or {}
+        self.bind(message)
+        weights, prepares = self.loaded_weights(message)
         inputs = self.module["load_inputs"](device)
-        for name in message["tensors"]:
-            self.stored.pop(name, None)
         before = getattr(device, "predicted_us", None)
         results = self.module["forward"](device, weights, *inputs)
         if not isinstance(results, (list, tuple)):
             raise TypeError(f"forward returned {type(results).__name__}, not a list of tensors")
-        sent = self.sent(results)
+        sent = self.answered(results, message)
         answer = {"prepared": prepares, "types": [kind for _, kind in sent]}
-        if before is not None:
-            answer["predicted_us"] = device.predicted_us - before
+        answer |= {} if before is None else {"predicted_us": device.predicted_us - before}
         answer["device_us"] = self.worker.measured() if message["profile"] else None
-        answer["results"] = memory.write([array for array, _ in sent])
+        answer["results"] = self.worker.memory.write([array for array, _ in sent])
         del results, inputs, weights, sent
         self.forget(message["passing"])
         return answer
 
-    def sent(self, results):
-        """Returns the arrays of the answer and their data types.
+    def loaded_weights(self, message):
+        """Returns the weights with the results of const-eval functions, and whether these were computed anew."""
+        if self.weights is not None and not message["prepare"] and not self.folder:
+            return dict(self.weights), False
+        weights = self.module["load_weights"](self.device)
+        changed = self.folder and self.names & {name.partition(".")[0] for name in message["tensors"]}
+        prepares = "const_eval" in self.module and bool(message["prepare"] or self.prepared is None or changed)
+        if prepares:
+            all_weights = dict(weights)
+            self.module["const_eval"](self.device, all_weights)
+            self.prepared = {name: tensor for name, tensor in all_weights.items() if name not in weights}
+        self.weights = weights | (self.prepared or {})
+        return dict(self.weights), prepares
 
-        They are those of every result, or of the chips' tensors that the load message named.
-        """
-        if self.results is None:
-            return [(self.utils.array_of(result), data_type(result)) for result in results]
+    def answered(self, results, message):
+        """Keeps the results that a request asks to keep. Returns the arrays and data types of the others."""
+        if self.results is not None:
+            return self.of_chips(results)
+        keep = message["keep"] or [None] * len(results)
+        sent = []
+        held = self.held_tensors(message["consumed"]) if message["keep"] else set()
+        for number, result in zip(keep, results, strict=True):
+            if number is None:
+                sent.append((array_in_own_type(self.utils, result), data_type(result)))
+            elif data_type(result):
+                result = ttnn.clone(result) if id(result) in held else result
+                held.add(id(result))
+                self.worker.contents[number] = Contents(None, self.device, result)
+            else:
+                self.worker.contents[number] = Contents(numpy.array(result))
+        return sent
+
+    def held_tensors(self, consumed):
+        """Returns the ids of the tensors that a kept result must not be: somebody else reads or writes them."""
+        loaded = [tensor for key, tensor in self.tensors.items() if key[0] not in consumed]
+        slots = [slot for trace in self.traces for slot in trace.slots or ()]
+        return {id(tensor) for tensor in (*loaded, *slots, *(self.weights or {}).values())}
+
+    def of_chips(self, results):
+        """Returns the arrays and data types of the chips' tensors that the load message named."""
         count = 1 + max((number for number, _ in self.results), default=-1)
         if len(results) != count:
             raise TypeError(f"forward returned {len(results)} results; the model has {count}")
@@ -280,17 +394,20 @@ class Program:
         return [self.utils.held(array, dtype) for array, dtype in zip(arrays, output_dtypes, strict=True)]
 
 
-def _names(tensors):
-    """Returns the names of the arguments whose tensors or shards a request passes."""
-    return {name.partition(".")[0] for name in tensors}
+def array_in_own_type(utils, result):
+    """Returns the array of a result, a bfloat16 one as bits."""
+    array = utils.array_of(result)
+    return narrowed(array) if data_type(result) == "BFLOAT16" else array
 
 
 class Worker:
     """The device and the loaded programs."""
 
     def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode, mesh):
-        self.connection, self.memory, self.utils = connection, Memory(memory), utils
+        self.connection, self.memory, self.utils_file = connection, Memory(memory), utils
         self.programs = {}
+        self.contents = {}
+        """Contents of tensors that outlive a run, by number."""
         region = {"trace_region_size": trace_region_bytes} if trace_region_bytes else {}
         self.mesh = mesh
         self.chip = None
@@ -305,6 +422,7 @@ class Worker:
             shape = ttnn.MeshShape(rows, columns)
             chips = {"physical_device_ids": mesh["chips"]} if mesh["chips"] else {}
             self.device = ttnn.open_mesh_device(shape, l1_small_size=l1_small_bytes, **region, **chips)
+        self.utils = self.fresh_utils()
         if mode == "mock":  # mock mode records no traces; a traced function runs each time
             for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
                 setattr(ttnn, name, lambda *arguments, **keywords: 0)
@@ -320,6 +438,7 @@ class Worker:
     def close(self):
         """Closes the device."""
         self.programs.clear()
+        self.contents.clear()
         if self.mesh is None:
             ttnn.close_device(self.device)
             return
@@ -330,7 +449,7 @@ class Worker:
 
     def fresh_utils(self, folder=None):
         """Loads the module of helpers that generated programs import; each program has its own."""
-        path = self.utils if folder is None else os.path.join(folder, "utils.py")
+        path = self.utils_file if folder is None else os.path.join(folder, "utils.py")
         spec = importlib.util.spec_from_file_location("utils", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -373,9 +492,10 @@ class Worker:
             if message["do"] == "load":
                 self.programs[message["program"]] = Program(self, message)
                 self.send({"loaded": True})
+            elif message["do"] == "fetch":
+                self.send(self.fetched(self.contents[message["number"]]))
             else:
-                for number in message["forget"]:
-                    self.programs.pop(number, None)
+                self.take(message)
                 self.send(program.run(message))
         except HostFailed:
             self.send({"failed": True})
@@ -383,6 +503,23 @@ class Worker:
             raise
         except (Exception, SystemExit) as error:  # helpers exit when a tensor's file is missing
             self.send(self.failed(error))
+
+    def take(self, message):
+        """Drops the programs and contents that nobody needs, and stores the contents that a request passes."""
+        for number in message["forget"]:
+            self.programs.pop(number, None)
+        for number in message["dropped"]:
+            contents = self.contents.pop(number, None)
+            for user, name in contents.users if contents else ():
+                if user in self.programs and self.programs[user].bound.get(name) is contents:
+                    self.programs[user].forget([name])
+        passed = {int(name): segment for name, segment in message["tensors"].items() if name.isdigit()}
+        self.contents |= {number: Contents(self.memory.read(segment)) for number, segment in passed.items()}
+
+    def fetched(self, contents):
+        """Returns the answer with the elements of contents."""
+        made = contents.made[0][1] if contents.made else contents.array
+        return {"results": self.memory.write([array_in_own_type(self.utils, made)])}
 
     def failed(self, error):
         """Returns the answer that reports an error."""

@@ -49,15 +49,18 @@ def WormholeComputeKernelConfig(**fields):
 class Tensor:
     """An array, or the array of each chip of a mesh device; ``array`` is then that of the first chip."""
 
-    def __init__(self, array, data_type, layout, place=StorageType.HOST, shards=None):
+    def __init__(self, array, data_type, layout, place=StorageType.HOST, shards=None, config=None):
         _say("Tensor")
         self.array, self.dtype, self.layout, self.place = array, data_type, layout, place
-        self.shards = shards
+        self.shards, self.config = shards, config
 
     shape = property(lambda self: self.array.shape)
 
     def storage_type(self):
         return self.place
+
+    def memory_config(self):
+        return self.config
 
     def to_numpy(self):
         return self.array
@@ -88,6 +91,7 @@ def _op(compute):
     @functools.wraps(compute)
     def run(*tensors, **keywords):
         _say(name)
+        config = keywords.get("memory_config", DRAM_MEMORY_CONFIG)
         keywords = {
             key: value for key, value in keywords.items() if key not in ("memory_config", "compute_kernel_config")
         }
@@ -101,7 +105,7 @@ def _op(compute):
             return on_chip(0)
 
         shards = None if first.shards is None else [on_chip(chip) for chip in range(len(first.shards))]
-        result = Tensor(again(), first.dtype, first.layout, first.place, shards)
+        result = Tensor(again(), first.dtype, first.layout, first.place, shards, config)
         _programs_us.append(2.0)
         if _recorded is not None:
             _recorded.append((result, again))
@@ -177,6 +181,7 @@ def _changed(tensor, **changes):
         "layout": tensor.layout,
         "place": tensor.place,
         "shards": tensor.shards,
+        "config": tensor.config,
     } | changes
     copy = Tensor(tensor.array, **fields)
     if _recorded is not None:
@@ -189,7 +194,14 @@ def to_layout(tensor, layout, dtype=None, memory_config=None):
 
 
 def to_memory_config(tensor, memory_config, dtype=None):
-    return _changed(tensor)
+    return _changed(tensor, config=memory_config)
+
+
+def clone(tensor):
+    _say("clone")
+    copied = _changed(tensor)
+    copied.array = tensor.array.copy()
+    return copied
 
 
 def to_dtype(tensor, dtype):
@@ -206,7 +218,7 @@ def to_device(tensor, device, memory_config=None):
     _say("to_device")
     chips = getattr(device, "chips", 1)  # tests of single functions pass a text as the device
     shards = [tensor.array] * chips if tensor.shards is None and chips > 1 else tensor.shards
-    return _changed(tensor, place=StorageType.DEVICE, shards=shards)
+    return _changed(tensor, place=StorageType.DEVICE, shards=shards, config=memory_config)
 
 
 def from_device(tensor):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tt_xla.frontends.jax import session
 from tt_xla.frontends.jax.pjrt.answers import Answers, Packed
 from tt_xla.frontends.jax.pjrt.errors import PluginError
 from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
@@ -24,6 +25,8 @@ from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     import torch
+
+    from tt_xla.runtime.ttnn.handles import Handle
 
 _ELEMENTS_BY_CODE = {BUFFER_TYPES[element.pjrt]: element for element in ElementType}
 PJRT_CODES: dict[str, int] = {element.value: code for code, element in _ELEMENTS_BY_CODE.items()}
@@ -37,30 +40,57 @@ _RAW_DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.com
 
 
 class Buffer:
-    """One array.
+    """One array, whose elements are on the host, or in the memory of a card until somebody reads them.
 
     Attributes:
-        tensor: the elements, contiguous.
+        kept: the elements in the memory of a card; None if they are on the host alone.
+        nbytes: size of the elements in bytes.
         layout: the layout that JAX sees.
-        stored: the elements in that layout; ``tensor`` itself if it is row-major.
         code: element type, a value of ``PJRT_Buffer_Type``.
         memory: handle of the memory that the buffer is in.
         version: a number that no other buffer of the process has.
         holders: number of buffers with the same ``tensor``, which chips hold that have the same shard of a result.
     """
 
-    __slots__ = ("code", "holders", "layout", "memory", "stored", "tensor", "version")
+    __slots__ = ("_stored", "_tensor", "code", "holders", "kept", "layout", "memory", "nbytes", "version")
 
     def __init__(
-        self, tensor: torch.Tensor, layout: Order, stored: torch.Tensor, code: int, memory: int, holders: int = 1
+        self,
+        tensor: torch.Tensor | None,
+        kept: Handle | None,
+        nbytes: int,
+        layout: Order,
+        code: int,
+        memory: int,
+        holders: int = 1,
     ) -> None:
-        self.tensor = tensor
+        self._tensor = tensor
+        self._stored: torch.Tensor | None = None
+        self.kept = kept
+        self.nbytes = nbytes
         self.layout = layout
-        self.stored = stored
         self.code = code
         self.memory = memory
         self.version = new_version()
         self.holders = holders
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The elements on the host, contiguous."""
+        if self._tensor is None:
+            assert self.kept is not None
+            tensor = self.kept.read()  # without a lock: a program that runs may call code that reads arrays
+            with session.current.reading:
+                if self._tensor is None:
+                    self._tensor = tensor
+        return self._tensor
+
+    @property
+    def stored(self) -> torch.Tensor:
+        """The elements on the host in the layout that JAX sees; :attr:`tensor` itself if that is row-major."""
+        if self._stored is None:
+            self._stored = self.tensor if self.layout in _ROW_MAJOR else in_layout(self.tensor, self.layout)
+        return self._stored
 
 
 class Place:
@@ -73,8 +103,10 @@ class Place:
 
     def __init__(self, memory: int) -> None:
         from tt_xla.runtime import get_device
+        from tt_xla.runtime.ttnn.handles import Handle
 
         self.memory = memory
+        self._handle = Handle
         self.account = Account(memory)
         self._device = trampoline().object_of(memory).device
         device = trampoline().object_of(self._device)
@@ -83,7 +115,6 @@ class Place:
         if self._is_device_memory:
             self._chip.count_tensors("jax", self.account.held, self.account.at_most)
         self._new_cell = trampoline().new_cell
-        self._empty = trampoline().EVENT  # address that stands for an empty tensor's data
         self.answers = functools.lru_cache(maxsize=4096)(self._answers)
 
     def _answers(self, code: int, dims: tuple[int, ...], layout: Order) -> Packed:
@@ -111,21 +142,45 @@ class Place:
         if self._is_device_memory:
             self._chip.check_tensor(nbytes)
 
-    def new_handle(self, tensor: torch.Tensor, code: int, layout: Order, answers: Packed, holders: int = 1) -> int:
-        """Returns the handle of a new buffer with the elements of ``tensor``, which ``holders`` buffers share.
+    def new_handle(
+        self, elements: torch.Tensor | Handle, code: int, layout: Order, answers: Packed, holders: int = 1
+    ) -> int:
+        """Returns the handle of a new buffer, whose elements ``holders`` buffers share.
 
         Args:
-            tensor: the elements, contiguous.
+            elements: the elements, contiguous, on the host or in the memory of a card.
             code: element type, a value of ``PJRT_Buffer_Type``.
             layout: the layout that JAX sees.
             answers: those of :attr:`answers` for the same type, shape and layout.
             holders: number of buffers with the same tensor.
         """
-        self.account.add(tensor.nbytes)
-        stored = tensor if layout in _ROW_MAJOR else in_layout(tensor, layout)
-        buffer = Buffer(tensor, layout, stored, code, self.memory, holders)
-        handle: int = self._new_cell(buffer, answers, stored.data_ptr() or self._empty)
+        nbytes = elements.nbytes
+        self.account.add(nbytes)
+        if isinstance(elements, self._handle):
+            buffer, address = Buffer(None, elements, nbytes, layout, code, self.memory, holders), 0
+        else:
+            buffer = Buffer(elements, None, nbytes, layout, code, self.memory, holders)
+            address = address_of(buffer)
+        handle: int = self._new_cell(buffer, answers, address)
         return handle
+
+
+def address_of(buffer: Buffer) -> int:
+    """Returns the address of a buffer's elements on the host, which come there if they are in the memory of a card."""
+    address: int = buffer.stored.data_ptr() or trampoline().EVENT  # an address that stands for an empty tensor's data
+    return address
+
+
+@slot("PJRT_Buffer_UnsafePointer")
+def unsafe_pointer(args: Any) -> None:
+    """Returns the address of elements that are in the memory of a card; the C part knows that of others."""
+    args.buffer_pointer = address_of(trampoline().object_of(args.buffer))
+
+
+@slot("PJRT_Buffer_OpaqueDeviceMemoryDataPointer")
+def data_pointer(args: Any) -> None:
+    """Returns the address of elements that are in the memory of a card; the C part knows that of others."""
+    args.device_memory_ptr = address_of(trampoline().object_of(args.buffer))
 
 
 @functools.cache
@@ -202,7 +257,7 @@ class Account:
         with self._lock:
             new = self._new
         buffers = trampoline().objects(Buffer)
-        counted = sum(buffer.tensor.nbytes for buffer in buffers if buffer.memory == self._memory)
+        counted = sum(buffer.nbytes for buffer in buffers if buffer.memory == self._memory)
         with self._lock:
             self._counted = counted
             self._new = max(0, self._new - new)  # arrays that another thread created meanwhile may count twice
@@ -395,7 +450,7 @@ def _copy(handle: int, memory: int) -> int:
     buffer: Buffer = trampoline().object_of(handle)
     where = place(memory)
     dims, layout = tuple(buffer.tensor.shape), buffer.layout
-    where.check(buffer.tensor.nbytes)
+    where.check(buffer.nbytes)
     return where.new_handle(buffer.tensor.clone(), buffer.code, layout, where.answers(buffer.code, dims, layout))
 
 

@@ -75,12 +75,15 @@ class Executable(Unloaded):
         from tt_xla.runtime.mesh.shards import join
 
         super().__init__(compiled, program)
+        self._keeping: Any = None
+        """The runtime's executable if it leaves results in the memory of a card."""
         self.devices = [client.device(number) for replicas in compiled.assignment for number in replicas]
         self.donated = compiled.donated
         self._callbacks = _callbacks(program)
         load = self._load()
         self._run = exporting(program, modules or {}, load, join=join)
-        if self._run is load:  # an executable that exports source is loaded once only
+        self._exports = self._run is not load
+        if not self._exports:  # an executable that exports source is loaded once only
             session.current.reloadable.add(self)
         donated = set(compiled.donated)
         self._updated_in_place = [
@@ -105,19 +108,31 @@ class Executable(Unloaded):
         """
         versions = [buffer.version for buffer in inputs]
         donated = [index for index in self._updated_in_place if states[index] == FREE and inputs[index].holders == 1]
-        results = self._run([buffer.tensor for buffer in inputs], versions, donated)
+        if (keeping := self._keeping) is not None and not self._exports:
+            passed = [self._passed(index, buffer) for index, buffer in enumerate(inputs)]
+            results = keeping.run_keeping(passed, versions, donated)
+        else:
+            results = self._run([buffer.tensor for buffer in inputs], versions, donated)
         return tuple([create(tensor) for create, tensor in zip(self._factories[0], results, strict=True)])
+
+    def _passed(self, index: int, buffer: Buffer) -> Any:
+        """Returns the elements of an argument: as a card has them, if the program can take them there."""
+        assert self._keeping is not None
+        return buffer.kept if self._keeping.takes(index, buffer.kept) else buffer.tensor
 
     def _load(self) -> Any:
         """Loads the program on its devices and returns the function that runs it."""
         from tt_xla.runtime import get_device
 
         device = self.devices[0]
-        return get_device(device.target.name, device.number).load(self.program).run
+        executable: Any = get_device(device.target.name, device.number).load(self.program)
+        self._keeping = executable if executable.keeps_results else None
+        return executable.run
 
     def forget_loaded(self) -> None:
         """Frees what the program holds on the device; the next call loads it again."""
         self._run = self._load_and_run
+        self._keeping = None
 
     def _load_and_run(
         self, arguments: Sequence[Any], versions: Sequence[int | None], donated: Container[int] = ()

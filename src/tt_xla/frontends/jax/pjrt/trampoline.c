@@ -54,7 +54,7 @@ typedef struct Cell {
     struct Cell *before, *after; /* neighbours in the ring of handles; NULL in a husk */
     _Atomic(PyObject *) object; /* the Python object that slots work with */
     PyObject *answers;          /* bytes: CAPACITY + 1 offsets of 16 bits, then the answers */
-    void *data;                 /* host address of a buffer's elements */
+    void *data;                 /* host address of a buffer's elements; NULL if Python knows where they are */
     atomic_long references;     /* the handle itself, and external references to the elements */
     atomic_bool deleted;
     _Atomic(UserData *) user_data;
@@ -504,9 +504,10 @@ static void *slot_is_deleted(int slot, Args *args)
 static void *slot_data(int slot, Args *args)
 {
     struct { Args head; void *data; } *asked = (void *)args;
-    (void)slot;
     if (atomic_load(&((Cell *)args->handle)->deleted))
         return &was_deleted;
+    if (((Cell *)args->handle)->data == NULL)
+        return call_slot(slot, args);
     asked->data = ((Cell *)args->handle)->data;
     return NULL;
 }

@@ -14,7 +14,7 @@ import math
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -27,6 +27,9 @@ from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_c
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
 from tt_xla.runtime.lifetimes import VERSIONS, ended
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.ttnn.handles import Handle
 
 aten = torch.ops.aten
 
@@ -82,6 +85,7 @@ class Buffer:
         chip: number of the chip that has them.
         version: content version, unique in the process. Every write renews it, so equal versions mean equal contents.
         offloaded: how to restore the bytes, while they are released.
+        kept: the contents as a program left them in the memory of a card; None if they are on the host alone.
 
     The memory of a buffer stays on the account of the session in which it was made.
     """
@@ -96,6 +100,7 @@ class Buffer:
         "_value",
         "_was_restored",
         "chip",
+        "kept",
         "offloaded",
         "version",
     )
@@ -123,6 +128,7 @@ class Buffer:
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
         self.offloaded: Offloaded | None = None
+        self.kept: Handle | None = None
         self._was_restored = False
         self._counted_bytes: int | None = None
         own.counters[metrics.TENSORS] += 1
@@ -156,7 +162,7 @@ class Buffer:
         """Releases the bytes."""
         if self._counted_bytes is not None:
             self._session.memory[self.chip].count_free(self._counted_bytes)
-            self._counted_bytes = self._host = self.offloaded = None
+            self._counted_bytes = self._host = self.offloaded = self.kept = None
 
     def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
         """Releases host bytes that a program can restore.
@@ -180,6 +186,27 @@ class Buffer:
                 self._was_restored = True
                 self.offloaded = None
             return host
+
+    def keep(self, handle: Handle, nbytes: int) -> None:
+        """Replaces the contents of the whole storage by a result that stays in the memory of a card.
+
+        Args:
+            handle: the result, whose elements fill the storage in order.
+            nbytes: size of the storage in bytes.
+        """
+        self._release()
+        self._count_bytes(nbytes)
+        self._host = self._value = self._alias = self._alias_key = None
+        self._renew_version()
+        self.kept = handle
+
+    def _fetch(self, handle: Handle) -> torch.Tensor:
+        """Brings contents that a card has to the host. The card keeps them too, until somebody writes to the buffer."""
+        host = handle.read()  # without a lock: a program that runs may call code that reads tensors
+        with self._session.restoring:
+            if self._host is None:
+                self._host = host
+            return self._host
 
     @property
     def pending(self) -> bool:
@@ -208,6 +235,8 @@ class Buffer:
     def host(self) -> torch.Tensor:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         while (host := self._host) is None:
+            if self.kept is not None:
+                return self._fetch(self.kept)
             if self.offloaded is not None:
                 return self._restore()
             if self.pending:
@@ -286,6 +315,7 @@ class Buffer:
         counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
         self.version = next(VERSIONS)
+        self.kept = None
 
     def set_host(self, host: torch.Tensor) -> None:
         """Replaces the contents of the whole storage by the bytes of a CPU tensor."""
@@ -309,6 +339,18 @@ class Buffer:
     def forget_alias(self) -> None:
         """Drops the cached alias."""
         self._alias_key = self._alias = None
+
+    def kept_for(self, tensor: torch.Tensor) -> Handle | None:
+        """Returns the contents in a card's memory, if ``tensor`` is all of them in order; None otherwise."""
+        handle = self.kept
+        is_whole = (
+            handle is not None
+            and tensor.dtype is handle.dtype
+            and tensor.shape == handle.shape
+            and tensor.is_contiguous()
+            and not (tensor.is_conj() or tensor.is_neg())
+        )
+        return handle if is_whole else None
 
     def alias(self, tensor: torch.Tensor) -> torch.Tensor:
         """Returns a CPU tensor over the elements of ``tensor``, whose storage this is. The last alias is cached."""

@@ -45,7 +45,8 @@ def _mode() -> Any:
 
 
 COMPUTING = Lock()
-"""Held while the one fake mode is in use, also by lowering rules: PyTorch's is for one thread at a time."""
+"""Held while the one fake mode is in use, also by lowering rules, and while a kind is worked out: PyTorch's mode is for
+one thread at a time, and so is the first import of the lowering rules."""
 
 
 @contextlib.contextmanager

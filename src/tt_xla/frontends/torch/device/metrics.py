@@ -93,8 +93,9 @@ def all_counters() -> dict[str, int]:
 def sample(name: str, amount: float) -> None:
     """Adds an occurrence to a metric: nanoseconds, or a number of things."""
     own = session.current
-    occurrences, total = own.totals[name]
-    own.totals[name] = (occurrences + 1, total + amount)
+    totals = own.totals
+    occurrences, total = totals[name]
+    totals[name] = (occurrences + 1, total + amount)
     own.samples[name].append((time.time(), amount))
 
 

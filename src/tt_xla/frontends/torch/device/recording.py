@@ -22,7 +22,7 @@ from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
-from tt_xla.frontends.torch.device.kinds import fake, is_computing_shapes, make_kind, plain_kind
+from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, is_computing_shapes, make_kind, plain_kind
 from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
@@ -192,7 +192,7 @@ def _new_kind(
     numbers: list[float],
 ) -> Kind:
     """Works out the kind of an op and enters it into the table under ``key``."""
-    with session.current.working_out:
+    with COMPUTING:
         kind = session.current.kinds.get(key)
         return _work_out_kind(key, signature, args, kwargs, numbers) if kind is None else kind
 
@@ -252,7 +252,7 @@ def emit(op: OpOverload, operands: Sequence[Value], rest: Sequence[Any], shape: 
             template = [arguments[0], [arguments[1]]]
         else:
             template = [*arguments, *rest]
-        with own.working_out:
+        with COMPUTING:
             fakes = [fake(value.shape, value.dtype) for value in operands]
             kind = own.kinds[key] = plain_kind(op, template, fakes, fake(shape, dtype))
     own.pressure.nodes += 1
@@ -282,7 +282,7 @@ def read(tensor: torch.Tensor) -> Value:
     """Returns the contents of a tensor of the device, in the tensor's own shape."""
     buffer = buffer_of(tensor)
     value = buffer.value
-    if in_use():
+    if session.current.chips.splits_tensors:  # `in_use` without a call, for each operand of each op
         remember(buffer, value)
     if not _is_whole(tensor, value):
         value = _part(tensor)

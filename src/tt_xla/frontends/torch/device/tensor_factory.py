@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
 from tt_xla.frontends.torch.device.buffers import ADDRESSES, Buffer, attach, new_tensor_on, storage_for
 from tt_xla.frontends.torch.device.dlpack import TYPE_CODES, Layout
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.ttnn.handles import Handle
 
 
 class TensorFactory:
@@ -34,6 +38,12 @@ class TensorFactory:
             host: CPU tensor that owns its whole memory. Its own size and strides are ignored.
         """
         return self.make(Buffer(host, nbytes=self._nbytes, chip=self._chip))
+
+    def keep(self, handle: Handle) -> torch.Tensor:
+        """Returns a ``tt`` tensor of a result that stays in the memory of a card."""
+        buffer = Buffer(chip=self._chip)
+        buffer.keep(handle, self._nbytes)
+        return self.make(buffer)
 
     def make(self, buffer: Buffer) -> torch.Tensor:
         """Returns a ``tt`` tensor on the buffer's chip, whose whole memory has the contents of the buffer."""

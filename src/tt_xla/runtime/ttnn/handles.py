@@ -1,0 +1,169 @@
+"""Contents of tensors that a TT-NN worker has: arguments that were sent once, and results that stay on the card."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import math
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from tt_xla.errors import ExecutionError
+from tt_xla.ir.layout import DataType
+from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime import lifetimes
+from tt_xla.runtime.transfer import Declared, Token
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.ttnn.here import InProcess
+    from tt_xla.runtime.ttnn.process import Worker
+
+
+class Handle:
+    """A result that stays on the card. It comes to the host when it is read, in its own type, and only then.
+
+    A program on the same card takes it in place of a tensor, and nothing crosses. It leaves the card with this object.
+
+    Attributes:
+        dtype: element type as the program's caller declared it.
+        shape: shape as declared.
+        spec: element type and shape on the device.
+        number: number of the contents in the worker.
+        argument: position of the argument that the program has written to and returned as this result; None for a
+            result with memory of its own.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_contents",
+        "_generation",
+        "_host",
+        "_lost",
+        "_program",
+        "argument",
+        "dtype",
+        "number",
+        "shape",
+        "spec",
+    )
+
+    def __init__(
+        self, contents: WorkerContents, program: str, declared: Declared, spec: TensorSpec, argument: int | None
+    ) -> None:
+        self._contents = contents
+        self._program = program
+        self._generation = contents.generation
+        self._lost = ""
+        self._host: torch.Tensor | None = None
+        contents.handles.add(self)
+        self.dtype, self.shape = declared
+        self.spec = spec
+        self.number = contents.new_number()
+        self.argument = argument
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the elements on the host, in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            self._contents.dropped.append(self.number)
+
+    def fits(self, contents: WorkerContents, declared: Declared, spec: TensorSpec) -> bool:
+        """Returns whether a program of a worker can take this result for an argument."""
+        is_there = self._generation == contents.generation and not self._lost and self._host is None
+        is_same = (self.dtype, self.shape) == declared and self.spec.shape == spec.shape
+        return is_same and is_there and self._contents is contents
+
+    def lose(self, reason: str) -> None:
+        """Marks the result as gone from the card."""
+        self._lost = reason
+
+    def bring_home(self) -> None:
+        """Reads a result that is still on the card, whose process is about to end."""
+        if not self._lost and self._host is None and self._generation == self._contents.generation:
+            self._host = self._contents.fetch(self)
+
+    def read(self) -> torch.Tensor:
+        """Returns a CPU tensor with the result's elements, of the declared dtype and shape.
+
+        Raises:
+            ExecutionError: the result is gone: TT-NN's process ended, or a program has written to its memory.
+        """
+        if self._host is not None:
+            return self._host.clone()
+        if not self._lost and self._generation != self._contents.generation:
+            self._lost = "TT-NN's process has ended since."
+        if self._lost:
+            raise ExecutionError(
+                f"A result of program '{self._program}' was on the card and is gone. {self._lost}",
+                hint="Compute it again. Tensors that are needed after a failure are read, or copied, before it.",
+            )
+        return self._contents.fetch(self)
+
+
+class WorkerContents:
+    """The contents of tensors that one worker has, by number.
+
+    Args:
+        worker: the worker.
+        fetch: returns the elements of a result, as a CPU tensor of the declared dtype and shape.
+    """
+
+    def __init__(self, worker: Worker | InProcess, fetch: Callable[[Handle], torch.Tensor]) -> None:
+        self._worker = weakref.ref(worker)
+        self.fetch = fetch
+        self.dropped: collections.deque[int] = collections.deque()
+        """Numbers that nobody needs any more; the worker learns of them with the next run."""
+        self.handles: weakref.WeakSet[Handle] = weakref.WeakSet()
+        """Results that may be on the card."""
+        self._numbers = itertools.count(1)
+        self._sent: dict[int, dict[tuple[Token, DataType], int]] = {}
+        """Numbers of the arguments that were sent, by version, then by token and element type."""
+        self._sent_to = 0
+        self._reference: weakref.ref[lifetimes.Keeper] = weakref.ref(self)
+
+    @property
+    def generation(self) -> int:
+        """Number of the process that has the contents; a later one has none of them."""
+        worker = self._worker()
+        return 0 if worker is None else worker.generation
+
+    def new_number(self) -> int:
+        """Returns a number that no contents have had."""
+        return next(self._numbers)
+
+    def number_of(self, token: Token, dtype: DataType) -> tuple[int, bool]:
+        """Returns the number of an argument's contents for an element type, and whether they must be sent."""
+        if self._sent_to != self.generation:
+            self._sent_to = self.generation
+            self._sent.clear()
+        assert token is not None
+        version = token[0]
+        assert isinstance(version, int)
+        if version not in self._sent:
+            lifetimes.keep(version, self._reference)
+        numbers = self._sent.setdefault(version, {})
+        if (token, dtype) in numbers:
+            return numbers[token, dtype], False
+        return numbers.setdefault((token, dtype), self.new_number()), True
+
+    def forget(self, version: int) -> None:
+        """Drops arguments whose contents no longer exist."""
+        self.dropped.extend(self._sent.pop(version, {}).values())
+
+    def bring_home(self) -> None:
+        """Reads all results that are on the card, whose process is about to end."""
+        for handle in [*self.handles]:
+            handle.bring_home()
+
+    def take_dropped(self) -> list[int]:
+        """Returns and clears the numbers that nobody needs any more."""
+        return [self.dropped.popleft() for _ in range(len(self.dropped))]
+
+
+__all__ = ["Handle", "WorkerContents"]
