@@ -12,6 +12,7 @@ from tt_torch.tools import mark_module_user_inputs
 from tt_torch.tt_lang import tt_lang_operation
 from tt_torch.weight_dtype import apply_weight_dtype_overrides, dump_weight_names, remove_weight_dtype_overrides
 from tt_xla.frontends.torch import register
+from tt_xla.frontends.torch.lanes import show_chips_in_profiler
 from ttxla_tools import save_system_descriptor_to_disk
 
 register()
@@ -49,5 +50,6 @@ __all__ = [
     "save_system_descriptor_to_disk",
     "sharding_constraint_hook",
     "sharding_constraint_tensor",
+    "show_chips_in_profiler",
     "tt_lang_operation",
 ]

@@ -11,7 +11,7 @@
     ├── ProgramFormatError       a .ttnn file is damaged or from another version
     ├── SystemDescriptionError   no such system, or a damaged description of one
     ├── MeshError                the chips or links of the system do not suffice for a mesh
-    ├── RuntimeUnavailableError  the user selected TT-NN or Ray workers, and they cannot be started
+    ├── RuntimeUnavailableError  TT-NN, Ray workers or a plug-in that the user asked for cannot be started
     ├── PyTorchVersionError      this version of PyTorch lacks something that a part of this package needs
     ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
@@ -93,7 +93,7 @@ class MeshError(TTXLAError, ValueError):
 
 
 class RuntimeUnavailableError(TTXLAError, RuntimeError):
-    """The user selected TT-NN or Ray workers, and they cannot be started."""
+    """TT-NN, Ray workers or a plug-in that the user asked for cannot be started."""
 
 
 class PyTorchVersionError(TTXLAError, ImportError):

@@ -50,7 +50,7 @@ def rounds(instruction: Instruction) -> int:
     return 1 if trips is None else trips
 
 
-def _subprograms(instruction: Instruction, functions: dict[str, Function], above: frozenset[str]) -> Iterable[Function]:
+def subprograms(instruction: Instruction, functions: dict[str, Function], above: frozenset[str]) -> Iterable[Function]:
     """Returns the functions that a loop or a case runs; for a case only the branch with the most ops."""
     names = (name.lstrip("@") for name in subprograms_of(instruction))
     called = [functions[name] for name in names if name in functions and name not in above]
@@ -79,9 +79,9 @@ def _total(
     for instruction in function.body:
         if links.arrivals:
             total = links.ready(instruction, total)
-        for inner in _subprograms(instruction, functions, above):
+        for inner in subprograms(instruction, functions, above):
             total += rounds(instruction) * _total(inner, target, mesh, functions, above | {inner.name}, gap)
-        callee = _traced_function(instruction, functions, above)
+        callee = traced_function(instruction, functions, above)
         if callee is not None:
             total += _total(callee, target, mesh, functions, above | {callee.name}) + gap
             continue
@@ -118,9 +118,7 @@ class _Links:
         return max(now, *needed) if needed else now
 
 
-def _traced_function(
-    instruction: Instruction, functions: dict[str, Function], above: frozenset[str]
-) -> Function | None:
+def traced_function(instruction: Instruction, functions: dict[str, Function], above: frozenset[str]) -> Function | None:
     """Returns the function that holds the ops of a trace, which an instruction captures or executes, or None."""
     if not instruction.op.endswith("_trace"):
         return None

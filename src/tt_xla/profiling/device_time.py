@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from tt_xla.cost.roofline import Roofline, roofline
 from tt_xla.cost.roofline import bound as bound_of
 from tt_xla.cost.shares import fidelity_of
+from tt_xla.ir.device_operations import TRANSFERS
 from tt_xla.ir.layout import TILE, BufferType, round_up
 from tt_xla.ir.op_table import FIDELITY_LABELS
 from tt_xla.ir.program import HOST_OPS, TensorSpec
-from tt_xla.profiling.op_codes import TRANSFERS, mnemonic, op_code
+from tt_xla.profiling.op_codes import mnemonic, op_code
 from tt_xla.profiling.recording import Op, Recording, Run
 
 MATMULS = frozenset({"matmul", "linear"})

@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tt_xla.ir.layout import TILE
-from tt_xla.ir.op_table import DM, HOST, MATMUL_CONFIGS, TM, op_type_of, program_of
-from tt_xla.ir.program import HOST_OPS, TensorSpec
+from tt_xla.ir.device_operations import device_operation
+from tt_xla.ir.op_table import MATMUL_CONFIGS, op_type_of, program_of
 from tt_xla.profiling.recording import Op
-
-TRANSFERS = frozenset({"to_device", "from_device", "write_tensor"})
-"""Transfers over PCIe, for which the device runs no program."""
 
 
 def mnemonic(op: Op) -> str:
@@ -24,29 +20,7 @@ def mnemonic(op: Op) -> str:
 
 def op_code(op: Op) -> tuple[str, str]:
     """Returns an op's name in profiler files, and its category."""
-    name = mnemonic(op)
-    if op.instruction.op in HOST_OPS:
-        return f"(torch) {name}", HOST
-    code, category = _by_layout(name, op.inputs, op.outputs) or program_of(name)
-    return f"{code}DeviceOperation", category
-
-
-def _by_layout(name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> tuple[str, str] | None:
-    """Returns name and category of an op whose program depends on its tensors' layouts; None for other ops."""
-    if not inputs or not outputs:
-        return None
-    before, after = inputs[0], outputs[0]
-    if name == "to_layout":
-        if before.layout.tiled == after.layout.tiled:
-            return "Typecast" if before.layout.dtype != after.layout.dtype else "Copy", DM
-        unpadded = all(size % TILE == 0 for size in after.shape[-2:]) and len(after.shape) > 1
-        tilize = "Tilize" if unpadded else "TilizeWithValPadding"
-        return (tilize if after.layout.tiled else "Untilize" if unpadded else "UntilizeWithUnpadding"), TM
-    if name == "to_memory_config":
-        sharded = before.layout.is_sharded, after.layout.is_sharded
-        names = {(False, True): "InterleavedToSharded", (True, False): "ShardedToInterleaved", (True, True): "Reshard"}
-        return names.get(sharded, "Copy"), DM
-    return None
+    return device_operation(op.instruction, op.inputs, op.outputs)
 
 
 def attributes_of(op: Op) -> dict[str, Any]:

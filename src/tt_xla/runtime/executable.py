@@ -21,6 +21,7 @@ import torch
 
 from tt_xla import environment
 from tt_xla.cost.residency import called
+from tt_xla.cost.timeline import Slice, timeline
 from tt_xla.ir.program import LOAD_CACHED, Function, FunctionKind, Instruction, Program
 from tt_xla.runtime import control, lifetimes, observation
 from tt_xla.runtime.binding import Code, Linked, Step
@@ -41,7 +42,7 @@ from tt_xla.runtime.transfer import ArgumentReader, Version, declared
 from tt_xla.runtime.traps import Trapping, traps_of
 from tt_xla.runtime.weights import ProgramWeights, Spare
 from tt_xla.stage_times import FIRST_RUN, stage
-from tt_xla.target import Target
+from tt_xla.target import Target, load_target
 
 if TYPE_CHECKING:
     from tt_xla.runtime.device import Device
@@ -149,6 +150,11 @@ class Executable:
         self._all_fresh = False
         """Whether all results have their declared types and lie in memory that nobody else has."""
 
+    @functools.cached_property
+    def timeline(self) -> list[Slice]:
+        """The kernels of a run on each chip, with predicted times."""
+        return timeline(self.source, load_target(self.source.target))
+
     @property
     def traced(self) -> bool:
         """Whether later runs replay a trace."""
@@ -211,14 +217,18 @@ class Executable:
         if observation.RUNS and self.source is self.program:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
+        began = time.time_ns() if observation.ENDED else 0
         with self.device.lock, settled():
             for chip in self.devices:
                 chip.begin_run()
             try:
-                return self._run_alone(tensors, versions, donated)
+                results = self._run_alone(tensors, versions, donated)
             finally:
                 for chip in self.devices:
                     chip.reporter.end(self.predicted_us)
+        for observer in observation.ENDED:
+            observer(self, began)
+        return results
 
     def _run_alone(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]

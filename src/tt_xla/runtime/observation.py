@@ -21,6 +21,12 @@ RunObserver = Callable[[Program, Sequence[torch.Tensor]], None]
 RUNS: Observers[RunObserver] = Observers()
 """Observers of all runs in the process, also of programs that were loaded before the observer was added."""
 
+EndObserver = Callable[["Executable", int], None]
+"""Called after each run that did not fail, with what ran and the time at which it began, in nanoseconds since 1970."""
+
+ENDED: Observers[EndObserver] = Observers()
+"""Observers of the ends of all runs in the process, also of programs that were loaded before the observer was added."""
+
 Run = tuple[Program, tuple[torch.Tensor, ...]]
 """A program, and copies of the tensors that one run received."""
 

@@ -77,6 +77,7 @@ JAX_PRIVATE_NAMES = (
     PrivateName("jax._src.interpreters.mlir._platform_specific_lowerings"),
     PrivateName("jax._src.interpreters.mlir._platforms_with_donation"),
     PrivateName("jax._src.interpreters.mlir.register_lowering"),
+    PrivateName("jax._src.lib._profiler.register_plugin_profiler"),
     PrivateName("jax._src.lib.xla_client.encode_inspect_sharding_callback"),
     PrivateName("jax._src.lib.xla_client.load_pjrt_plugin_with_c_api"),
     PrivateName("jax._src.lib.xla_client.make_c_api_device_topology"),
@@ -131,8 +132,16 @@ def make_client() -> Any:
 
     if not xla_client.pjrt_plugin_loaded(NAME):
         xla_client.load_pjrt_plugin_with_c_api(NAME, api_capsule())
+        _show_chips_in_profiler(api_capsule())
         os.register_at_fork(after_in_child=_leak_clients)
     return xla_bridge.make_pjrt_c_api_client(NAME)
+
+
+def _show_chips_in_profiler(capsule: Any) -> None:
+    """Makes ``jax.profiler`` show the chips. JAX does so itself for plugins that it loads from a library."""
+    from jax._src.lib import _profiler
+
+    _profiler.register_plugin_profiler(capsule)
 
 
 def make_topology(name: str = "", **options: Any) -> Any:

@@ -83,9 +83,11 @@ def compile_and_load(
         ResourceExhaustedError: the program does not fit on the device.
     """
     from tt_xla.codegen.export import exporting
+    from tt_xla.frontends.torch.lanes import show_chips_if_built
     from tt_xla.runtime import get_device
     from tt_xla.target import load_target
 
+    show_chips_if_built()
     text = module.digest if isinstance(module, SavedModule) else str(module)
     system = selected_system()
     names_meshes = any(target in text for target in (MARK, FULL_TO_SHARD, SHARD_TO_FULL))

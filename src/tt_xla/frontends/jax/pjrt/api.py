@@ -10,15 +10,19 @@ import ctypes
 import functools
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from tt_xla.frontends.jax.pjrt import buffer, client, errors, executable
+from tt_xla.frontends.jax.pjrt import buffer, client, errors, executable, profiler
 from tt_xla.frontends.jax.pjrt.answers import Answers, answered_by
-from tt_xla.frontends.jax.pjrt.layouts_abi import EXTENSION_TYPE, LAYOUT_SLOTS
+from tt_xla.frontends.jax.pjrt.layouts_abi import EXTENSION_TYPE as LAYOUTS
+from tt_xla.frontends.jax.pjrt.layouts_abi import LAYOUT_SLOTS
+from tt_xla.frontends.jax.pjrt.profiler_abi import ERROR_SLOTS, PROFILER_SLOTS
+from tt_xla.frontends.jax.pjrt.profiler_abi import EXTENSION_TYPE as PROFILER
 from tt_xla.frontends.jax.pjrt.structs import ALL_SLOTS, SLOTS, VERSION, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, trampoline
 
-SLOT_MODULES = (buffer, client, executable)
+SLOT_MODULES = (buffer, client, executable, profiler)
 """Modules that register the functions of slots when they are imported."""
 
 EXIT_GRACE_S = 0.25
@@ -50,19 +54,26 @@ def api_capsule() -> Any:
     slots = dict(zip(ALL_SLOTS, addresses, strict=True))
     for name in SLOTS:
         setattr(api, name, slots[name])
-    extension = struct("PJRT_Layouts_Extension")(
-        struct_size=ctypes.sizeof(struct("PJRT_Layouts_Extension")), type=EXTENSION_TYPE
-    )
-    for name in LAYOUT_SLOTS:
-        setattr(extension, name, slots[name])
+    layouts = _table("PJRT_Layouts_Extension", {name: slots[name] for name in LAYOUT_SLOTS}, type=LAYOUTS)
     # Layouts live as long as the process, and so do events.
-    extension.PJRT_Layouts_MemoryLayout_Destroy = slots["PJRT_Event_Destroy"]
-    api.extension_start = ctypes.addressof(extension)
-    # The tables are never freed: jaxlib reads them after Python has released all modules.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(api))
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(extension))
+    layouts.PJRT_Layouts_MemoryLayout_Destroy = slots["PJRT_Event_Destroy"]
+    functions = _table("PLUGIN_Profiler_Api", {name: slots[name] for name in ERROR_SLOTS + PROFILER_SLOTS})
+    profilers = _table(
+        "PJRT_Profiler_Extension",
+        {"profiler_api": ctypes.addressof(functions), "next": ctypes.addressof(layouts)},
+        type=PROFILER,
+        traceme_context_id=0,
+    )
+    api.extension_start = ctypes.addressof(profilers)
+    for table in (api, layouts, functions, profilers):  # never freed: jaxlib reads them after Python's modules are gone
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))
     atexit.register(_close, library)
     return library.capsule(ctypes.addressof(api))
+
+
+def _table(name: str, pointers: Mapping[str, int], **values: int) -> Any:
+    """Returns a struct of pointers and numbers."""
+    return struct(name)(struct_size=ctypes.sizeof(struct(name)), **pointers, **values)
 
 
 def _close(library: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tt_xla.frontends.jax.pjrt.abi import ENUMS, SLOTS, STRUCTS, VERSION
 from tt_xla.frontends.jax.pjrt.layouts_abi import LAYOUT_SLOTS, LAYOUT_STRUCTS
+from tt_xla.frontends.jax.pjrt.profiler_abi import PROFILER_SLOTS, PROFILER_STRUCTS
 
 TYPES: dict[str, Any] = {
     "size": ctypes.c_size_t,
@@ -23,8 +24,8 @@ ERROR_CODES = ENUMS["PJRT_Error_Code"]
 BUFFER_TYPES = ENUMS["PJRT_Buffer_Type"]
 VALUE_TYPES = {name.rpartition("_")[2]: value for name, value in ENUMS["PJRT_NamedValue_Type"].items()}
 
-ALL_SLOTS = SLOTS + LAYOUT_SLOTS
-"""Functions of ``PJRT_Api`` and, after them, those of its extension."""
+ALL_SLOTS = SLOTS + LAYOUT_SLOTS + PROFILER_SLOTS
+"""Functions of ``PJRT_Api`` and, after them, those of its extensions."""
 
 _HEAD = "struct_size:size extension_start:pointer"
 
@@ -35,7 +36,7 @@ def fields(name: str) -> list[tuple[str, str]]:
         slots = " ".join(f"{slot}:pointer" for slot in SLOTS)
         text = f"{_HEAD} version:PJRT_Api_Version {slots}"
     else:
-        text = STRUCTS.get(name) or LAYOUT_STRUCTS[name]
+        text = (STRUCTS | LAYOUT_STRUCTS | PROFILER_STRUCTS)[name]
     pairs = (field.rstrip("!").split(":") for field in text.replace("head", _HEAD, 1).split())
     return [(field, type_) for field, type_ in pairs]
 

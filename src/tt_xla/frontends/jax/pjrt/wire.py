@@ -1,4 +1,4 @@
-"""The two protocol buffers that jaxlib and the plugin exchange, encoded and decoded without a protobuf library."""
+"""The options of compilations and the assignments of devices, as protocol buffers, without a protobuf library."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ def write_assignment(assignment: Sequence[Sequence[int]]) -> bytes:
     Args:
         assignment: for each partition, the id of the device of each replica.
     """
-    rows = [b"".join(map(_write_varint, devices)) for devices in assignment]
-    messages = [b"\x0a" + _write_varint(len(row)) + row for row in rows]
-    counts = b"\x08" + _write_varint(len(assignment[0])) + b"\x10" + _write_varint(len(assignment))
-    return counts + b"".join(b"\x1a" + _write_varint(len(message)) + message for message in messages)
+    rows = [b"".join(map(write_varint, devices)) for devices in assignment]
+    messages = [b"\x0a" + write_varint(len(row)) + row for row in rows]
+    counts = b"\x08" + write_varint(len(assignment[0])) + b"\x10" + write_varint(len(assignment))
+    return counts + b"".join(b"\x1a" + write_varint(len(message)) + message for message in messages)
 
 
 def _option_value(data: bytes) -> OptionValue:
@@ -155,7 +155,7 @@ def _packed(data: bytes) -> list[int]:
     return numbers
 
 
-def _write_varint(number: int) -> bytes:
+def write_varint(number: int) -> bytes:
     """Returns the varint of a number of at least 0."""
     written = bytearray()
     while number > 0x7F:

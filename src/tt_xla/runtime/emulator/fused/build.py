@@ -56,6 +56,21 @@ def machine() -> bytes:
 
 
 @dataclass(frozen=True)
+class Needs:
+    """What a source uses of others.
+
+    Attributes:
+        flags: further flags of the compiler, such as the folders of their headers.
+        libraries: paths of their libraries.
+        version: their version, which is part of the key in the cache on disk.
+    """
+
+    flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True)
 class Build:
     """A source compiled to a library."""
 
@@ -64,12 +79,13 @@ class Build:
     library: ctypes.CDLL
 
     @classmethod
-    def of(cls, source: str, *, optimize: bool = True) -> Build:
+    def of(cls, source: str, *, optimize: bool = True, needs: Needs | None = None) -> Build:
         """Compiles C++, or loads the library from the cache on disk.
 
         Args:
             source: the C++.
             optimize: whether the compiler takes its time to make fast code.
+            needs: headers and libraries of others that the source uses; None for none.
 
         Raises:
             FileNotFoundError: there is no compiler.
@@ -77,13 +93,13 @@ class Build:
             OSError: the library cannot be loaded.
         """
         level = _level(optimize)
-        key = _key(source, level)
-        return cls(key, _load(key) or _compiled(source, key, level))
+        key = _key(source, level, needs)
+        return cls(key, _load(key) or _compiled(source, key, level, needs or Needs()))
 
     @classmethod
-    def found(cls, source: str) -> Build | None:
+    def found(cls, source: str, *, optimize: bool = True, needs: Needs | None = None) -> Build | None:
         """Returns the library that :meth:`of` has made of C++ before, or None where the cache on disk has none."""
-        return cls.kept(_key(source, _level(optimize=True)))
+        return cls.kept(_key(source, _level(optimize), needs))
 
     @classmethod
     def kept(cls, key: str) -> Build | None:
@@ -114,8 +130,8 @@ def _level(optimize: bool) -> str:
     return "-O3" if optimize else "-O0"
 
 
-def _key(source: str, level: str) -> str:
-    text = machine() + level.encode() + source.encode()
+def _key(source: str, level: str, needs: Needs | None) -> str:
+    text = machine() + level.encode() + (repr(needs) if needs else "").encode() + source.encode()
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
@@ -136,7 +152,7 @@ def _load(key: str) -> ctypes.CDLL | None:
         return None
 
 
-def _compiled(source: str, key: str, level: str) -> ctypes.CDLL:
+def _compiled(source: str, key: str, level: str, needs: Needs) -> ctypes.CDLL:
     """Compiles and loads a library, and stores it in the cache on disk.
 
     The library uses the OpenMP threads of the one that torch has loaded; none is linked.
@@ -148,8 +164,8 @@ def _compiled(source: str, key: str, level: str) -> ctypes.CDLL:
         text, code, library = (Path(directory) / f"fused.{end}" for end in ("cpp", "o", "so"))
         text.write_text(source)
         for arguments in (
-            [*_FLAGS, level, "-c", str(text), "-o", str(code)],
-            ["-shared", str(code), "-o", str(library)],
+            [*_FLAGS, level, *needs.flags, "-c", str(text), "-o", str(code)],
+            ["-shared", str(code), *needs.libraries, "-o", str(library)],
         ):
             run_command([*_in_background(), command, *arguments], _LONGEST_S)
         cache = disk_cache.current()
