@@ -57,13 +57,16 @@ class Hiding(importlib.abc.MetaPathFinder):
 
     def executed(self, execute: Callable[[Any], None], module: Any) -> None:
         """Imports the module while its name is no attribute of its owner."""
-        first, *parts, last = self.name.split(".")
-        owner = importlib.import_module(first)
+        path, *parts, last = self.name.split(".")
+        owner = importlib.import_module(path)
         for part in parts:
-            if not hasattr(owner, part):
-                importlib.import_module(f"{owner.__name__}.{part}")
-            owner = getattr(owner, part)
-        value = getattr(owner, last)
+            path = f"{path}.{part}"
+            try:
+                owner = importlib.import_module(path)
+            except ModuleNotFoundError:  # a class, or a module of C++
+                owner = getattr(owner, part)
+        value = vars(owner).get(last, getattr(owner, last))
+        is_own = last in vars(owner)
         if isinstance(owner, type):
             setattr(owner, last, Missing(last))
         else:
@@ -73,15 +76,8 @@ class Hiding(importlib.abc.MetaPathFinder):
         finally:
             if isinstance(owner, type):
                 delattr(owner, last)
-            if not isinstance(owner, type) or last in own_members(owner, value):
+            if is_own:
                 setattr(owner, last, value)
-
-
-def own_members(owner: type, value: Any) -> set[str]:
-    """Returns the names under which a class itself, and none of its bases, had a value."""
-    return {name for name in dir(owner) if getattr(owner, name, None) is value} - {
-        name for base in owner.__mro__[1:] for name in vars(base)
-    }
 
 
 def device() -> Any:
