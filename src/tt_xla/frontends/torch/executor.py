@@ -25,7 +25,7 @@ from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.lowering import Lowered
 from tt_xla.frontends.torch.private.aot_cache import OutputCode
-from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.saved_module import saved
 from tt_xla.runtime.lifetimes import new_version
 
@@ -155,7 +155,7 @@ class Executor(OutputCode):
         self._settings = None  # after an error the next call tries again
         current = settings.current()
         options = current.with_own(self._options)
-        with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
+        with without_dispatch_modes():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
         self._call, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
         if self._keeps and self._executable is not None:

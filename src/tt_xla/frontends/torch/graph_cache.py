@@ -20,7 +20,7 @@ from tt_xla.frontends.torch.device import placements
 from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
-from tt_xla.frontends.torch.private.ops import HigherOrderOperator, is_defined_in_python
+from tt_xla.frontends.torch.private.ops import HigherOrderOperator, is_foreign
 from tt_xla.frontends.torch.torch_options import graph_options
 
 KIND = "graphs"
@@ -64,8 +64,8 @@ def caching(
         is_marked: whether the graph has marks of shardings, whose meshes belong to the process.
 
     Yields:
-        What becomes of the look into the cache. None if it is not in use: for several chips, for ops whose code Python
-        holds and no key covers, or if somebody asks for the stages of a compilation.
+        What becomes of the look into the cache. None if it is not in use: for several chips, for ops of others,
+        whose code no key covers, or if somebody asks for the stages of a compilation.
     """
     store = _graphs()
     several = is_marked or placements.in_use() or session.current.chips.acts_as_one
@@ -97,8 +97,8 @@ def _targets(graph_module: torch.fx.GraphModule) -> set[Any]:
 
 
 def _is_unknown(target: Any) -> bool:
-    """Returns whether no key covers what a function does: the user's Python code, or an op of PyTorch that says so."""
-    return is_defined_in_python(target) or (isinstance(target, HigherOrderOperator) and not target.cacheable())
+    """Returns whether no key covers what a function does: an op of another library, or one of PyTorch that says so."""
+    return is_foreign(target) or (isinstance(target, HigherOrderOperator) and not target.cacheable())
 
 
 def _own_functions(targets: set[Any]) -> set[str]:

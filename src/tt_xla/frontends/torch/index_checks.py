@@ -19,7 +19,7 @@ from tt_xla.errors import IndexOutOfBoundsError
 from tt_xla.frontends.torch.aten.registry import describe
 from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.higher_order import attribute_of
-from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 
 aten = torch.ops.aten
 
@@ -217,7 +217,7 @@ def _maker(indices: Node, inputs: list[Node], steps: list[Node]) -> Callable[...
     copies = {node: graph.placeholder(node.name) for node in inputs}
     for step in steps:
         if step.op == "get_attr":
-            with unset_fake_temporarily():
+            with without_dispatch_modes():
                 constants.register_buffer(step.name, attribute_of(step).detach().to("cpu"))
             copies[step] = graph.get_attr(step.name)
             continue

@@ -29,8 +29,7 @@ from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, grap
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
 from tt_xla.frontends.torch.numbers import number, open_numbers, reader
 from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
-from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
-from tt_xla.frontends.torch.private.functions import tree_map_only
+from tt_xla.frontends.torch.private.functions import tree_map_only, without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.host import wide
@@ -269,7 +268,7 @@ class _Lowering:
             self._raise_refusals()
 
         traced = [*self.placeholders, *self.traced]
-        with unset_fake_temporarily(), wide(), jax.default_device(_tracing_device()):
+        with without_dispatch_modes(), wide(), jax.default_device(_tracing_device()):
             specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in traced]
             jax.eval_shape(forward, *specs)
 
@@ -298,7 +297,7 @@ class _Lowering:
                 if not isinstance(value, torch.Tensor):
                     continue
                 if value.numel() > EMBEDDED_ELEMENTS:
-                    with unset_fake_temporarily():
+                    with without_dispatch_modes():
                         host = value.detach().to("cpu")
                     self._add_extra(node, Constant(host), constant=True)
                 else:
@@ -368,7 +367,7 @@ class _Lowering:
                 for array, order in zip(arrays_out, orders, strict=True)
             )
 
-        with unset_fake_temporarily(), wide(), jax.default_device(_tracing_device()):
+        with without_dispatch_modes(), wide(), jax.default_device(_tracing_device()):
             specs = [_spec(node.meta["val"], order) for node, order in zip(traced, input_orders, strict=True)]
             traced_function = jax.jit(forward, keep_unused=True)
             if symbolic.is_active():
@@ -586,7 +585,7 @@ def _attribute(owner: Any, path: str) -> Any:
 
 def to_numpy(value: torch.Tensor) -> np.ndarray:
     """Returns a tensor as an array of its own dtype, which ml_dtypes has where NumPy lacks it."""
-    with unset_fake_temporarily():
+    with without_dispatch_modes():
         value = value.detach().to("cpu").contiguous()
         if value.dtype is torch.bfloat16:
             return value.view(torch.int16).numpy().view(DTYPES[value.dtype])

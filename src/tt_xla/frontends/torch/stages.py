@@ -18,7 +18,7 @@ from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.graph_chips import chip_of, chips_of, is_transfer
 from tt_xla.frontends.torch.lowering import is_lowered, source_line
 from tt_xla.frontends.torch.numbers import number
-from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import OpOverload
 
 
@@ -222,7 +222,7 @@ class StagedExecutor:
         self.placeholders = graph_module.graph.find_nodes(op="placeholder")
         (output,) = graph_module.graph.find_nodes(op="output")
         self.results = list(output.args[0])
-        with unset_fake_temporarily():  # AOTAutograd compiles under a fake mode, but constants are real
+        with without_dispatch_modes():  # AOTAutograd compiles under a fake mode, but constants are real
             self.constants = {
                 node: _attribute_on_host(graph_module, node) for node in graph_module.graph.find_nodes(op="get_attr")
             }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,29 +15,33 @@ from tt_xla.frontends.torch.fused_steps import STEPS
 from tt_xla.frontends.torch.private.dispatcher import all_op_names
 from tt_xla.frontends.torch.private.functions import decomposition_table
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.frontends.torch.private.tracing import register_traced_ops
 
 aten = torch.ops.aten
 Decomposition = Callable[..., Any]
 
 
-@functools.cache
 def decompositions() -> dict[OpOverload, Decomposition]:
     """Returns decompositions by op. Ops with a lowering rule stay whole.
 
     Torch's decompositions of ops that write to their arguments are left out, because AOTAutograd replaces such ops by
     functional ones.
     """
-    register_traced_ops()
+    table = _table()
+    for namespace, name, rule in _DEFINED_LATE:
+        if hasattr(namespace, name):
+            table[getattr(namespace, name).default] = rule
+    return table
 
+
+@functools.cache
+def _table() -> dict[OpOverload, Decomposition]:
+    """Returns the table, without ops of :data:`_DEFINED_LATE`."""
     undecomposed = RANDOM | {aten.lift.default, aten.lift_fresh.default}  # AOTAutograd handles real tensors in lifts
     added = {
         aten._scaled_dot_product_flash_attention_for_cpu_backward.default: _attention_backward,
         aten.as_strided_scatter.default: _as_strided_scatter,
         aten.nan_to_num.default: _nan_to_num,
         aten.split_copy.Tensor: _split_copy,
-        torch.ops.flex_lib.zeros_and_scatter.default: _zeros_and_scatter,
-        torch.ops.prims.fma.default: _fma,
         **{getattr(aten, name).default: rule for name, rule in CELL_KERNELS.items()},
     }
     known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | added | _WITH_FACTOR
@@ -161,6 +165,13 @@ def _fma(one: Any, other: Any, added: Any) -> Any:
 def _zeros_and_scatter(shape: list[int], indices: list[torch.Tensor], values: torch.Tensor) -> torch.Tensor:
     """Returns the gradient of a tensor that a score function of ``flex_attention`` indexes."""
     return values.new_zeros(shape).index_put(indices, values, accumulate=True)
+
+
+_DEFINED_LATE: Sequence[tuple[Any, str, Decomposition]] = (
+    (torch.ops.flex_lib, "zeros_and_scatter", _zeros_and_scatter),
+    (torch.ops.prims, "fma", _fma),
+)
+"""Namespace, name and decomposition of ops that PyTorch defines when a module is imported that traces them."""
 
 
 def _if_symbolic(rule: Decomposition) -> Decomposition:

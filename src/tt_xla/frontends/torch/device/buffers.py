@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from tt_xla.frontends.torch import session
-from tt_xla.frontends.torch.device import chips, metrics
-from tt_xla.frontends.torch.device.dlpack import Layout
+from tt_xla.frontends.torch.device import metrics
+from tt_xla.frontends.torch.device.dlpack import TYPE_CODES, Layout
 from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.device.values import Value
-from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, empty_on_first_chip, new_storage, set_storage
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, set_storage, view_as_dtype
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
 from tt_xla.runtime.lifetimes import VERSIONS, ended
@@ -482,13 +482,9 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 def storage_for(buffer: Buffer, nbytes: int) -> torch.UntypedStorage:
     """Returns a new storage on the buffer's chip with these contents."""
-    return attach(buffer, new_storage(ADDRESSES.reserve(nbytes), chips.device(buffer.chip), nbytes))
-
-
-def attach(buffer: Buffer, storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    """Makes a storage that PyTorch has made for the device one with these contents, and returns it."""
+    storage = _bytes_layout(nbytes).tensor_at(ADDRESSES.reserve(nbytes), buffer.chip).untyped_storage()
     storage.__class__ = UntypedStorage
-    storage.tt_buffer = buffer  # type: ignore[attr-defined]
+    storage.tt_buffer = buffer
     return storage
 
 
@@ -497,9 +493,16 @@ def storage_of_host(host: torch.Tensor, chip: int = 0) -> torch.UntypedStorage:
     return storage_for(Buffer(host, chip=chip), host.untyped_storage().nbytes())
 
 
+@functools.lru_cache(1024)
+def _bytes_layout(nbytes: int) -> Layout:
+    return Layout(torch.uint8, [nbytes], [1])
+
+
 @functools.cache
 def _empty_layout(dtype: torch.dtype) -> Layout:
-    return Layout(dtype, [0], [1])
+    """Returns the layout of tensors without elements; that of integers of the same size for a dtype without a code."""
+    unit = dtype if dtype in TYPE_CODES else (torch.uint8, torch.int16, torch.int32)[dtype.itemsize // 2]
+    return Layout(unit, [0], [1])
 
 
 def new_tensor_on(
@@ -507,7 +510,9 @@ def new_tensor_on(
 ) -> torch.Tensor:
     """Returns a tensor over ``storage``. Strides and offset count elements."""
     chip = buffer_of_storage(storage).chip
-    tensor = _empty_layout(dtype).tensor_at(ADDRESSES.reserve(0), chip) if chip else empty_on_first_chip(dtype)
+    tensor = _empty_layout(dtype).tensor_at(ADDRESSES.reserve(0), chip)
+    if tensor.dtype != dtype:
+        tensor = view_as_dtype(CPU_KEYS, tensor, dtype)
     set_storage(CPU_KEYS, tensor, storage, offset, [*size], [*stride])  # PyTorch converts lists faster than tuples
     return tensor
 

@@ -70,15 +70,9 @@ _LOCK = Lock()
 
 
 class Layout:
-    """Dtype, sizes and strides of tensors to make.
-
-    Raises:
-        NotImplementedError: DLPack has no code for the dtype.
-    """
+    """Dtype, sizes and strides of tensors to make."""
 
     def __init__(self, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int]) -> None:
-        if dtype not in TYPE_CODES:
-            raise NotImplementedError(f"tensors of {dtype} are not supported on a device other than tt:0")
         rank = len(size)
         self._c_arrays = [(ctypes.c_int64 * rank)(*numbers) for numbers in (size, stride)]
         self._template = bytes(

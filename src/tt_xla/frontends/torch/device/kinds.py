@@ -30,7 +30,7 @@ from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.device.values import Kind, Number, Operand, Output
 from tt_xla.frontends.torch.private import fake as private_fake
 from tt_xla.frontends.torch.private.dispatcher import dispatching_to_modes, outside_dynamo
-from tt_xla.frontends.torch.private.functions import decomposition_table
+from tt_xla.frontends.torch.private.functions import decomposition_table, without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import OpOverload
 from tt_xla.locks import Lock
 
@@ -55,7 +55,7 @@ def _computing_shapes() -> Iterator[None]:
     with (
         COMPUTING,
         outside_dynamo(),
-        private_fake.unset_fake_temporarily(),
+        without_dispatch_modes(),
         dispatching_to_modes(),
         _mode(),
         torch.no_grad(),
@@ -104,7 +104,7 @@ def _add_log_filter() -> None:
 
 def fake(shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None = None) -> FakeTensor:
     """Returns a fake tensor of the device. ``stride`` counts elements; the default is contiguous."""
-    with private_fake.unset_fake_temporarily():
+    with without_dispatch_modes():
         meta = torch.empty_strided(shape, stride or contiguous_strides(shape), dtype=dtype, device="meta")
         return private_fake.FakeTensor(_mode(), meta, chips.device())
 
@@ -161,7 +161,7 @@ def _describe_grown(kind: Kind, scalars: Sequence[float]) -> bool:
     """
     if any(isinstance(value, torch.device) for value in kind.template[1].values()):
         return False
-    with outside_dynamo(), private_fake.unset_fake_temporarily(), torch.no_grad():
+    with outside_dynamo(), without_dispatch_modes(), torch.no_grad():
         operands = [
             torch.empty_strided(operand.shape, operand.stride(), dtype=operand.dtype, device="meta")
             for operand in kind.operands

@@ -14,6 +14,7 @@ from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.programs import synchronize
 from tt_xla.frontends.torch.device.streams import Event, Stream, stream
+from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast
 
 
 def _chip(device: Any) -> int:
@@ -148,6 +149,8 @@ class DeviceModule:
         """Does nothing: a chip has one stream."""
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        """Returns the types of ``torch.autocast``, which asks for them in each of its contexts."""
+        let_higher_order_ops_pass_autocast()
         return [torch.bfloat16, torch.float16, torch.float32]
 
     def is_bf16_supported(self, including_emulation: bool = True) -> bool:

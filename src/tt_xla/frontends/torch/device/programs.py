@@ -35,7 +35,7 @@ from tt_xla.frontends.torch.device.placements import (
 from tt_xla.frontends.torch.device.values import Node, Value
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
-from tt_xla.frontends.torch.private.fake import unset_fake_temporarily
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.log import logger
 from tt_xla.options import AUTO
 from tt_xla.runtime.lifetimes import new_version
@@ -457,7 +457,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     from tt_xla.frontends.torch.lowering import Argument, lower_to_stablehlo
     from tt_xla.ir.program import Role
 
-    with collector_paused(), outside_dynamo(), unset_fake_temporarily():
+    with collector_paused(), outside_dynamo(), without_dispatch_modes():
         roles = [Role.CONSTANT if number in constant else Role.INPUT for number in range(len(trace.leaves))]
         arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
@@ -497,7 +497,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
         buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in pending.values()]
         values = {buffer.value for buffer in buffers if buffer is not None and buffer.pending}
         trace = collect(sorted(values, key=recorded_at))
-        with outside_dynamo(), unset_fake_temporarily():
+        with outside_dynamo(), without_dispatch_modes():
             arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
             module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
     return saved(module).bytecode if bytecode else module.operation.get_asm(enable_debug_info=asks_for_source_lines())

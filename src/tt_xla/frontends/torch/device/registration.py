@@ -16,7 +16,7 @@ from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
 from tt_xla.frontends.torch.private import accelerator, patches, storages
 from tt_xla.frontends.torch.private.device_guard import make_guard
-from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast, structured_op_names
+from tt_xla.frontends.torch.private.dispatcher import structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
 
 _LIBRARIES: list[torch.library.Library] = []
@@ -67,7 +67,6 @@ def register() -> None:
     everything_else.fallback(dispatch.fallback, "PrivateUse1")
     everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     autocast.register(ops)
-    let_higher_order_ops_pass_autocast()
     accelerator.apply(DEVICE_TYPE, module)
     patches.apply(DEVICE_TYPE)
     storages.apply(DEVICE_TYPE, storage_of_host, placements.copy_of, chips.chip_of, received_storage)

@@ -9,10 +9,17 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch.device.scalars import SCALARS
-from tt_xla.frontends.torch.private.dispatcher import accepts_numbers_as_tensors
 from tt_xla.frontends.torch.private.ops import OpOverload
 
 _NUMBERS = frozenset((bool, int, float, complex))
+
+_TAKE_NUMBERS = frozenset(
+    {
+        *("_conj", "_to_copy", "add", "copy", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract"),
+        *("to", "true_divide"),
+    }
+)
+"""Ops, also in place, to which the dispatcher passes Python numbers where their schemas say ``Tensor``."""
 
 
 class Signature:
@@ -55,8 +62,8 @@ class Signature:
         self.is_binary = torch.Tag.pointwise in op.tags and len(_positions(op, "Tensor")) == 2
         self.varying = SCALARS[op].positions if op in SCALARS else frozenset[int | str]()
         self.functional = self._find_functional() if self.writes else op
-        takes_numbers = accepts_numbers_as_tensors(schema.name.partition("::")[2])
-        self.tensors = () if takes_numbers else _positions(op, "Tensor")
+        name = schema.name.partition("::")[2]
+        self.tensors = () if name.removesuffix("_") in _TAKE_NUMBERS else _positions(op, "Tensor")
 
     def written(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Returns the arguments that the op writes to."""

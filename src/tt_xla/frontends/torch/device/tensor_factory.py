@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from tt_xla.frontends.torch.device.buffers import ADDRESSES, Buffer, attach, new_tensor_on, storage_for
+from tt_xla.frontends.torch.device.buffers import ADDRESSES, Buffer, new_tensor_on, storage_for
 from tt_xla.frontends.torch.device.dlpack import TYPE_CODES, Layout
+from tt_xla.frontends.torch.private.storages import UntypedStorage
 
 if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.handles import Handle
@@ -50,5 +51,7 @@ class TensorFactory:
         if self._layout is None:
             return new_tensor_on(storage_for(buffer, self._nbytes), self._dtype, self._size, self._stride, 0)
         tensor = self._layout.tensor_at(ADDRESSES.reserve(self._nbytes), buffer.chip)
-        attach(buffer, tensor.untyped_storage())
+        storage = tensor.untyped_storage()
+        storage.__class__ = UntypedStorage
+        storage.tt_buffer = buffer
         return tensor

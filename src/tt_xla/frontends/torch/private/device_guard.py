@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.autograd import DeviceType
 
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("device_guard"):
-    from torch._C._acc import DeviceGuard
-    from torch._C._autograd import DeviceType
     from torch.utils.backend_registration import _DummyDeviceGuard as PythonDeviceGuard
 
 _HEADER = Path(torch.__file__).parent / "include/c10/core/impl/DeviceGuardImplInterface.h"
@@ -58,7 +57,7 @@ def _returning(value: int) -> bytes:
             return b""
 
 
-def make_guard(kind: type[DeviceGuard] = PythonDeviceGuard) -> DeviceGuard:
+def make_guard(kind: type[PythonDeviceGuard] = PythonDeviceGuard) -> PythonDeviceGuard:
     """Returns a guard for ``_setup_privateuseone_for_python_backend``, or one of another class for another type."""
     guard = kind()
     functions, code = _virtual_functions(), _returning(int(guard.type_()))
@@ -81,7 +80,7 @@ def _virtual_functions() -> list[str]:
     return re.findall(r"^\s*virtual\s[^~;{]*?(\w+)\(", text, re.MULTILINE)
 
 
-def _answer_by(memory: mmap.mmap, guard: DeviceGuard, functions: list[str]) -> None:
+def _answer_by(memory: mmap.mmap, guard: PythonDeviceGuard, functions: list[str]) -> None:
     """Gives a guard a copy of its table of virtual functions where a page of code replaces those that call Python."""
     table = ctypes.c_void_p.from_address(_address(guard))  # a C++ object begins with the address of its table
     count = _BEFORE + len(functions) + _AFTER
@@ -94,7 +93,7 @@ def _answer_by(memory: mmap.mmap, guard: DeviceGuard, functions: list[str]) -> N
     table.value = ctypes.addressof(copy) + _BEFORE * _POINTER
 
 
-def _address(guard: DeviceGuard) -> int:
+def _address(guard: PythonDeviceGuard) -> int:
     """Returns the address of a guard's C++ object, with which a Python object of pybind11 begins."""
     return ctypes.c_void_p.from_address(id(guard) + object.__basicsize__).value or 0
 
@@ -103,7 +102,7 @@ _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 """The symbol of PyTorch's table of guards, which has the address of one for each device type."""
 
 
-class _XLADeviceGuard(DeviceGuard):
+class _XLADeviceGuard(PythonDeviceGuard):
     def type_(self) -> Any:
         return DeviceType.XLA
 

@@ -1,4 +1,4 @@
-"""``torch._C``: dispatch keys, the dispatcher's tables, and tensors made without an op."""
+"""``torch._C``: dispatch keys, the dispatcher's tables, and kernels called without the layers above them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,11 @@ from tt_xla.frontends.torch.private.names import names_of
 with names_of("dispatcher"):
     from torch._C import DispatchKey, DispatchKeySet
     from torch._C._dynamo.eval_frame import set_eval_frame
-    from torch._ops import _HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS, _higher_order_ops
-
-    all_op_names = torch._C._dispatch_get_all_op_names
-    """Returns the qualified names (``aten::add.Tensor``) of all ops that the dispatcher knows."""
-
-    accepts_numbers_as_tensors = torch._C._should_allow_numbers_as_tensors
-    """Returns whether the dispatcher passes Python numbers to an op where its schema says ``Tensor``, by its name."""
-
-    new_storage = torch._C._construct_storage_from_data_pointer
-    """``new_storage(address, device, nbytes)`` makes a storage whose memory PyTorch neither allocates nor frees."""
+    from torch._ops import _higher_order_ops
 
     _preserve_keys = torch._C._PreserveDispatchKeyGuard
     _exclude_key = torch._C._dispatch_tls_set_dispatch_key_excluded
-    tensor_from_dlpack = torch._C._from_dlpack
-    """Makes a tensor from a DLPack capsule, with six calls less than the public function."""
-
     _registrations = torch._C._dispatch_get_registrations_for_dispatch_key
-    _create_empty_tensor = torch._C._acc.create_empty_tensor
     _run_backward = torch.autograd._engine_run_backward
 
 CPU_KEYS = DispatchKeySet(DispatchKey.CPU)
@@ -39,6 +26,9 @@ META_KEYS = DispatchKeySet(DispatchKey.Meta)
 
 set_storage = torch.ops.aten.set_.source_Storage_storage_offset._handle.redispatch_boxed
 """``set_storage(keys, tensor, storage, offset, size, stride)`` without the Python layers of ``torch.ops``."""
+
+view_as_dtype = torch.ops.aten.view.dtype._handle.redispatch_boxed
+"""``view_as_dtype(keys, tensor, dtype)`` without the Python layers of ``torch.ops``."""
 
 
 _XLA_KEYS = DispatchKeySet(DispatchKey.XLA)
@@ -51,18 +41,15 @@ def kernel_for_xla(op: Any) -> Any:
     return functools.partial(op.redispatch, _XLA_KEYS)
 
 
+def all_op_names() -> list[str]:
+    """Returns the qualified names (``aten::add.Tensor``) of all ops that the dispatcher knows."""
+    return _registrations()
+
+
 def structured_op_names() -> set[str]:
     """Returns the aten ops whose generated kernel allocates a result and calls the out= variant, as ``add.Tensor``."""
     names = _registrations("CompositeExplicitAutogradNonFunctional")
     return {name.removeprefix("aten::") for name in names if name.startswith("aten::")}
-
-
-_NO_ELEMENTS = [0]
-
-
-def empty_on_first_chip(dtype: torch.dtype) -> torch.Tensor:
-    """Returns a new tensor on ``tt:0`` without elements. PyTorch's function knows no other number."""
-    return _create_empty_tensor(_NO_ELEMENTS, dtype)
 
 
 def storage_identity(tensor: torch.Tensor) -> int:
@@ -73,13 +60,11 @@ def storage_identity(tensor: torch.Tensor) -> int:
 def let_higher_order_ops_pass_autocast() -> None:
     """Makes ``torch.cond`` and other operators that take functions run under ``torch.autocast`` for the device.
 
-    PyTorch lists the dispatch keys that such operators ignore. The list has autocast of the CPU, CUDA and XPU, but not
-    of devices written in Python.
+    Such operators ignore autocast of the CPU, CUDA and XPU, but not of devices written in Python. Some are defined only
+    when they are used, so each context of autocast calls this.
     """
-    key = DispatchKey.AutocastPrivateUse1
-    _HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)  # for operators defined later
     for operator in _higher_order_ops.values():
-        operator.fallthrough(key)
+        operator.fallthrough(DispatchKey.AutocastPrivateUse1)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Subclasses of ``DTensor``: its description, and the attribute that turns off its dispatch."""
+"""Subclasses of ``DTensor``: its description, and a way to make them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,4 @@ with names_of("dtensor"):
     make_subclass = torch.Tensor._make_subclass
     """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory, no view for autograd."""
 
-    without_torch_dispatch = torch._C._disabled_torch_dispatch_impl
-    """``__torch_dispatch__`` of a subclass whose tensors are those of their device."""
-
-__all__ = ["DTensorSpec", "TensorMeta", "make_subclass", "without_torch_dispatch"]
+__all__ = ["DTensorSpec", "TensorMeta", "make_subclass"]

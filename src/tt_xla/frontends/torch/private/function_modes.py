@@ -8,8 +8,7 @@ from torch.overrides import TorchFunctionMode
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("function_modes"):
-    from torch import _GLOBAL_DEVICE_CONTEXT
-    from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+    from torch.overrides import _get_current_function_mode_stack
     from torch.utils._device import DeviceContext, _device_constructors
 
 _SPARSE = torch.sparse_bsc_tensor, torch.sparse_bsr_tensor, torch.sparse_compressed_tensor, torch.sparse_coo_tensor
@@ -42,27 +41,27 @@ current_modes = _get_current_function_mode_stack
 def insert(mode: TorchFunctionMode) -> None:
     """Puts a mode below those that are entered as contexts, since the end of a context takes the highest mode off.
 
-    The mode of ``torch.set_default_device`` stays the lowest, where PyTorch looks for it.
+    The mode of a default device stays the lowest, where PyTorch looks for it.
     """
     others = _popped()
-    if others and others[0] is getattr(_GLOBAL_DEVICE_CONTEXT, "device_context", None):
-        _push_mode(others.pop(0))
+    if others and isinstance(others[0], DeviceContext):
+        TorchFunctionMode.__enter__(others.pop(0))
     for other in [mode, *others]:
-        _push_mode(other)
+        TorchFunctionMode.__enter__(other)
 
 
 def remove(mode: TorchFunctionMode) -> None:
     """Takes a mode off the stack, wherever it is."""
     for other in _popped():
         if other is not mode:
-            _push_mode(other)
+            TorchFunctionMode.__enter__(other)
 
 
 def _popped() -> list[TorchFunctionMode]:
-    """Empties the stack and returns its modes, the lowest first."""
+    """Empties the stack and returns its modes, the lowest first. No mode's own code for entering and leaving runs."""
     modes = list(_get_current_function_mode_stack())
-    for _ in modes:
-        _pop_mode()
+    for mode in reversed(modes):
+        TorchFunctionMode.__exit__(mode, None, None, None)
     return modes
 
 

@@ -47,14 +47,8 @@ PARTS: Mapping[str, Part] = {
             "torch._C.DispatchKeySet": "calls the CPU's kernels of ops that change sizes and strides alone",
             "torch._C._PreserveDispatchKeyGuard": "computes shapes where PyTorch has its modes off",
             "torch._C._dispatch_tls_set_dispatch_key_excluded": "computes shapes where PyTorch has its modes off",
-            "torch._C._acc.create_empty_tensor": "makes a tensor of the device without an op",
-            "torch._C._from_dlpack": "makes a tensor of another chip than the first",
-            "torch._C._construct_storage_from_data_pointer": "makes a storage at an address that PyTorch never reads",
-            "torch._C._dispatch_get_all_op_names": "finds the ops that decompositions are for",
-            "torch._C._dispatch_get_registrations_for_dispatch_key": "finds the ops whose kernels allocate results",
+            "torch._C._dispatch_get_registrations_for_dispatch_key": "finds ops, and kernels that allocate results",
             "torch._C._dynamo.eval_frame.set_eval_frame": "keeps dynamo from tracing our kernels",
-            "torch._C._should_allow_numbers_as_tensors": "finds ops that take numbers for tensors",
-            "torch._ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS": "lets cond pass autocast",
             "torch._ops._higher_order_ops": "lets torch.cond pass autocast of the device",
             "torch.autograd._engine_run_backward": "runs backward passes of several chips in the calling thread",
         },
@@ -62,8 +56,6 @@ PARTS: Mapping[str, Part] = {
     "device_guard": Part(
         _DEVICE,
         {
-            "torch._C._acc.DeviceGuard": "guard of the type xla",
-            "torch._C._autograd.DeviceType": "number of the type xla",
             "torch.utils.backend_registration._DummyDeviceGuard": "guard of a device written in Python",
         },
     ),
@@ -86,18 +78,6 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._subclasses.fake_tensor.FakeTensor": "shapes and dtypes of the results of recorded ops",
             "torch._subclasses.fake_tensor.FakeTensorMode": "shapes and dtypes of the results of recorded ops",
-            "torch._subclasses.fake_tensor.unset_fake_temporarily": "computes with real tensors while PyTorch traces",
-        },
-    ),
-    "ops": Part(_DEVICE, {"torch.library._defs": "finds ops that the user's Python code defines"}),
-    "tracing": Part(
-        _DEVICE,
-        {
-            "torch._dynamo._trace_wrapped_higher_order_op": "defines ops of compiled autograd",
-            "torch._guards.TracingContext": "compiles graphs with numbers nobody knows, as results of loops are",
-            "torch._guards.tracing": "compiles graphs with numbers nobody knows, as results of loops are",
-            "torch._inductor.inductor_prims": "defines ops of random numbers",
-            "torch._subclasses.fake_tensor.FakeTensorMode": "compiles graphs with numbers nobody knows",
         },
     ),
     "patches": Part(
@@ -119,10 +99,7 @@ PARTS: Mapping[str, Part] = {
     "function_modes": Part(
         "torch.tt.set_device and torch_xla's replicas",
         {
-            "torch._GLOBAL_DEVICE_CONTEXT": "finds the mode of torch.set_default_device, which stays the lowest",
             "torch.overrides._get_current_function_mode_stack": "finds the default device of a thread",
-            "torch.overrides._pop_mode": "selects a chip for a thread",
-            "torch.overrides._push_mode": "selects a chip for a thread",
             "torch.utils._device.DeviceContext": "finds the default device of a thread",
             "torch.utils._device._device_constructors": "finds functions that take the default device",
         },
@@ -161,7 +138,6 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCache": "keeps traced graphs across processes",
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCacheDetails": "keys of traced graphs",
-            "torch._functorch._aot_autograd.schemas.SerializableAOTDispatchCompiler": "graphs that can be kept",
             "torch._functorch.config": "turns the cache on for graphs of tt",
             "torch._inductor.config": "functions that a kept graph may call",
             "torch._inductor.output_code.OutputCode": "class of compiled graphs that can be kept",
@@ -170,7 +146,6 @@ PARTS: Mapping[str, Part] = {
     "frames": Part(
         "The cache of functions that dynamo traced",
         {
-            "torch._dynamo.bytecode_transformation.unique_id": "leaves dynamo's names of stored globals to them",
             "torch._dynamo.config": "settings that a stored trace depends on",
             "torch._dynamo.convert_frame.orig_code_map": "lets PyTorch log why it compiles a stored trace again",
             "torch._dynamo.guards.CheckFunctionManager": "makes the guards of a stored trace",
@@ -201,7 +176,6 @@ PARTS: Mapping[str, Part] = {
         "torch_xla's XLAShardedTensor",
         {
             "torch.Tensor._make_subclass": "a tensor of the class over another one's memory, no view for autograd",
-            "torch._C._disabled_torch_dispatch_impl": "a subclass whose ops are those of its device",
             "torch.distributed.tensor._dtensor_spec.DTensorSpec": "placements of a sharded tensor",
             "torch.distributed.tensor._dtensor_spec.TensorMeta": "shape of a sharded tensor",
         },
@@ -226,10 +200,6 @@ PARTS: Mapping[str, Part] = {
     "quantized": Part(
         "torch_xla's quantized products",
         {"torch.ao.quantization.fx._decomposed": "defines the ops quantized_decomposed"},
-    ),
-    "xla_type": Part(
-        "import torch_xla",
-        {"torch._subclasses.fake_tensor.FakeTensor": "devices of fake tensors that a script calls xla"},
     ),
 }
 """Parts by the names of the modules of this folder."""

@@ -1,15 +1,10 @@
-"""The classes of operators, and which of them Python defines outside of PyTorch and this package."""
+"""The classes of operators, and which of them are defined outside of PyTorch and this package."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import torch
-
-from tt_xla.frontends.torch.private.names import names_of
-
-with names_of("ops"):
-    from torch.library import _defs
 
 if TYPE_CHECKING:
     from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
@@ -20,6 +15,7 @@ else:  # the classes have private names; their instances do not
 
 _NAMESPACES = frozenset(
     {
+        *("aten", "quantized", "_quantized", "mkldnn", "inductor", "profiler", "_c10d_functional_autograd"),
         *("prims", "rngprims", "debugprims", "flex_lib", "streams", "export", "onnx", "onnx_symbolic", "_native"),
         *("c10d_functional", "_c10d_functional", "symm_mem", "fsdp", "_dtensor", "debug_mode_ops"),
         *("tt", "tt_xla"),
@@ -28,12 +24,12 @@ _NAMESPACES = frozenset(
 """Namespaces of PyTorch and this package, whose versions are part of every key."""
 
 
-def is_defined_in_python(target: Any) -> bool:
-    """Returns whether the user's Python code defines an op, whose kernels may be traced into a graph."""
+def is_foreign(target: Any) -> bool:
+    """Returns whether the user or another library defines an op, whose kernels may be traced into a graph."""
     if not isinstance(target, OpOverload | OpOverloadPacket):
         return False
     name = (target.overloadpacket if isinstance(target, OpOverload) else target)._qualified_op_name
-    return name.partition("::")[0] not in _NAMESPACES and any(defined.partition(".")[0] == name for defined in _defs)
+    return name.partition("::")[0] not in _NAMESPACES
 
 
-__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "is_defined_in_python"]
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "is_foreign"]

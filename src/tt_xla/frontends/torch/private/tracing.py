@@ -1,4 +1,4 @@
-"""Operators that PyTorch inserts while it traces ``scan``, compiled autograd and inductor's random numbers."""
+"""Graphs of functions, and what graphs are compiled with."""
 
 from __future__ import annotations
 
@@ -9,21 +9,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from tt_xla.frontends.torch.private.names import names_of
-
-with names_of("tracing"):
-    from torch._guards import TracingContext, tracing
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-
-def register_traced_ops() -> None:
-    """Makes PyTorch define the ops that traced graphs may contain, with their decompositions.
-
-    Importing the modules that define them takes a while, so the first compilation calls this.
-    """
-    with names_of("tracing"):
-        import torch._dynamo._trace_wrapped_higher_order_op
-        import torch._inductor.inductor_prims  # noqa: F401
+from tt_xla.frontends.torch.private.fake import FakeTensorMode
 
 
 def traced(function: Any, example: list[Any], *, before_autograd: bool = False) -> torch.fx.GraphModule:
@@ -41,7 +27,7 @@ def traced(function: Any, example: list[Any], *, before_autograd: bool = False) 
 
 def with_unknown_sizes() -> contextlib.AbstractContextManager[Any]:
     """Context manager in which graphs may be compiled that have numbers nobody knows, as results of loops are."""
-    return tracing(TracingContext(FakeTensorMode(shape_env=ShapeEnv())))
+    return FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
 
 
 def count_of_writes(tensor: torch.Tensor) -> int:
@@ -51,7 +37,6 @@ def count_of_writes(tensor: torch.Tensor) -> int:
 
 __all__ = [
     "count_of_writes",
-    "register_traced_ops",
     "traced",
     "with_unknown_sizes",
 ]

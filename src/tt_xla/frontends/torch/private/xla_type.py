@@ -13,10 +13,7 @@ from typing import Any
 import torch
 from torch.amp import autocast_mode
 
-from tt_xla.frontends.torch.private.names import names_of
-
-with names_of("xla_type"):
-    from torch._subclasses.fake_tensor import FakeTensor
+from tt_xla.frontends.torch.private.fake import FakeTensor
 
 NAME = "xla"
 """Name of the device type."""

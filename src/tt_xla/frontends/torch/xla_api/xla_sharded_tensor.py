@@ -22,7 +22,6 @@ from tt_xla.frontends.torch.device.marking import placement_of as _placement_of
 from tt_xla.frontends.torch.private.dtensor import DTensorSpec as _DTensorSpec
 from tt_xla.frontends.torch.private.dtensor import TensorMeta as _TensorMeta
 from tt_xla.frontends.torch.private.dtensor import make_subclass as _make_subclass
-from tt_xla.frontends.torch.private.dtensor import without_torch_dispatch as _without_torch_dispatch
 from tt_xla.ir import mesh as _mesh
 from tt_xla.runtime.mesh.shards import join as _join
 from tt_xla.runtime.mesh.shards import split as _split
@@ -83,7 +82,7 @@ class XLAShardedTensor(_DTensor):
             graph of ``elem``.
     """
 
-    __torch_dispatch__ = _without_torch_dispatch
+    __torch_dispatch__ = torch.Tensor.__torch_dispatch__  # a tensor of its device, as plain tensors are
     __tensor_flatten__ = _Absent()
     __tensor_unflatten__ = _Absent()
 
