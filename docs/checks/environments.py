@@ -185,7 +185,7 @@ def install(environment: Environment, cuda: bool, package: Sequence[str]) -> Pat
     if not cuda and brings_cuda(environment):
         raise RuntimeError("the package index has PyTorch for CUDA alone: --cuda installs it")
     if not python.exists():
-        run([sys.executable, "-m", "uv", "venv", "-q", "--python", interpreter, folder])
+        run([sys.executable, "-m", "uv", "venv", "-q", "--seed", "--python", interpreter, folder])
     uv("install", "--python", python, "--reinstall-package", "tt-xla", "-c", environment.lock_file, *package)
     return python
 

@@ -181,6 +181,7 @@ def test_marked_arguments_are_parameters() -> None:
     ("attributes", "message"),
     [
         ('mhlo.num_replicas = "two"', 'mhlo.num_replicas is "two", expected an integer'),
+        ('mhlo.num_replicas = loc("here")', "mhlo.num_replicas is a location, expected an integer"),
         ("mhlo.frontend_attributes = 5 : i32", "mhlo.frontend_attributes is 5 : i32, expected a dictionary"),
         ("mhlo.frontend_attributes = {xla.sdy.meshes = 5 : i32}", "xla.sdy.meshes is 5 : i32, expected a string"),
     ],

@@ -63,9 +63,13 @@ def requests(module: Any) -> Requests:
 def _count(attributes: Any, name: str) -> int:
     if name not in attributes:
         return 1
-    if not isinstance(attributes[name], ir.IntegerAttr):
-        raise MalformedModuleError(f"The module attribute {name} is {attributes[name]}, expected an integer.")
-    return attributes[name].value
+    try:
+        value = attributes[name]
+    except TypeError:  # MLIR's Python has no class for a location that stands for an attribute
+        value = "a location"
+    if not isinstance(value, ir.IntegerAttr):
+        raise MalformedModuleError(f"The module attribute {name} is {value}, expected an integer.")
+    return value.value
 
 
 def _has_large_mesh(module: Any) -> bool:
