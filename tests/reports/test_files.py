@@ -16,15 +16,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from docs.tables import write_between_marks
 from tests.golden import FOLDER, Goldens, read_texts
 from tests.reports.recordings import recording_of
+from tt_xla import aot
 from tt_xla.codegen.mock import Mock
 from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.ops_csv import write_ops
 from tt_xla.tools import check as check_module
 from tt_xla.tools.cli import cli, main
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # of PyTorch's own run_decompositions
 
 ROOT = Path(__file__).parents[2]
 FILE = "files/outcomes"
@@ -66,6 +70,8 @@ FILES = {
     "module of TTIR": "ttir.mlir",
     "module of TTNN": "ttnn.mlir",
     "compiled program (`.ttnn`)": "program.ttnn",
+    "package (`.ttpkg`)": "package.ttpkg",
+    "exported program of PyTorch (`.pt2`)": "exported.pt2",
     "Python script": "script.py",
     "experiment's YAML file": "config.yaml",
     "arrays (`.npz`)": "arrays.npz",
@@ -119,6 +125,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for stage in ("ttir", "ttnn"):
         shutil.copy(next((path / "dump/irs").glob(f"{stage}_*.mlir")), path / f"{stage}.mlir")
     shutil.copy(path / "dump/module.ttnn", path / "program.ttnn")
+    exported = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
+    torch.export.save(exported, path / "exported.pt2")
+    aot.package(exported, path / "package.ttpkg")
     (path / "profile").mkdir()
     recording = recording_of("training")
     for table in ("ops_perf_results.csv", "profile/ops_perf_results_1.csv"):

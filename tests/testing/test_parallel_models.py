@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from tt_xla.errors import SystemDescriptionError
-from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device.chips import fresh_state
+from tt_xla.frontends.torch import compilation, session
 from tt_xla.testing.models import execution, loading, processes
 from tt_xla.testing.models.config import Expectation
 from tt_xla.testing.models.discovery import Case
@@ -60,8 +59,7 @@ def run(monkeypatch, tmp_path):
         case = Case("m/pytorch", None, parallelism, run_mode)
         return execution.run(tmp_path, case, Expectation(), lambda stage: None)
 
-    compilation.clear_programs()
-    with fresh_state():
+    with session.fresh():
         yield run
     torch.compiler.reset()
 

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from tt_xla.errors import TTXLAError
-from tt_xla.frontends.torch import compilation
-from tt_xla.frontends.torch.device.chips import fresh_state
+from tt_xla.frontends.torch import compilation, session
 from tt_xla.testing import (
     Framework,
     RunMode,
@@ -23,8 +22,7 @@ from tt_xla.testing import (
 def n300(monkeypatch):
     """Two chips in SPMD mode."""
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
-    compilation.clear_programs()
-    with fresh_state():
+    with session.fresh():
         enable_spmd()
         yield
     torch.compiler.reset()

@@ -99,14 +99,25 @@ def test_a_donated_result_cannot_be_read(stand_in: StandIn) -> None:
         first.read()
 
 
-def test_programs_share_one_copy_of_their_weights(crossing: Crossing, stand_in: StandIn) -> None:
-    text = MODEL.replace("%e = stablehlo.exponential %w : tensor<32x32xf32>", "").replace("%e,", "%w,")
-    prefill, decode, (x, w) = loaded(text), loaded(text), inputs()
+@pytest.mark.parametrize("prepared", [False, True], ids=["as they are", "prepared"])
+def test_programs_share_one_copy_of_their_weights(crossing: Crossing, stand_in: StandIn, prepared: bool) -> None:
+    plain = MODEL.replace("%e = stablehlo.exponential %w : tensor<32x32xf32>", "").replace("%e,", "%w,")
+    text = MODEL if prepared else plain
+    prefill, decode, (x, w) = loaded(text), loaded(text.replace("4x32", "8x32")), inputs()
     prefill.run([x, w], [None, 7])
-    crossing.take(), stand_in.calls()
-    decode.run([x, w], [None, 7])
-    assert crossing.take() == (4 * x.numel(), 4 * x.numel())
-    assert stand_in.calls()["to_device"] == 1  # x
+    assert stand_in.calls()["exp"] == prepared
+    crossing.take()
+    longer = torch.cat([x, x])
+    (result,) = decode.run([longer, w], [None, 7])
+    assert crossing.take() == (longer.nbytes, longer.nbytes)
+    calls = stand_in.calls()
+    assert (calls["to_device"], calls["exp"]) == (1, 0)  # x
+    if prepared:
+        check([result], [longer, w])
+        del prefill
+        gc.collect()
+        check(decode.run([longer, w + 1], [None, 8]), [longer, w + 1])
+        assert stand_in.calls()["exp"] == 1
 
 
 def test_contents_that_nobody_has_leave_the_card(stand_in: StandIn, dropped: Callable[[], list[int]]) -> None:

@@ -65,6 +65,7 @@ OF_THE_PROCESS = {
         "torch.device.registration._LIBRARIES",
         "torch.device.xla_type._LIBRARIES",
         "torch.graph.fusion.FusionProvider._registered_providers",
+        "torch.lanes._LOADED",  # plug-ins of PyTorch's profiler
         "torch.private.device_guard._KEPT",
         "torch.private.storages.UntypedStorage",  # what makes storages
     },
@@ -81,6 +82,8 @@ OF_THE_PROCESS = {
     "stands for something that a process has once": {
         "jax.pjrt.errors._arrived",  # handlers of signals
         "jax.pjrt.errors._held",
+        "jax.pjrt.profiler._HANDLES",  # what jaxlib has handles of
+        "jax.pjrt.profiler._PROFILES",
         "torch.current_device._INSTALLED",  # PyTorch's stack of function modes in a thread
         "torch.device.analysis._WRITING",  # the file of reports
         "torch.device.dlpack._DESCRIPTOR",  # memory that PyTorch reads at shutdown
@@ -111,7 +114,8 @@ CACHES = {
         "jax.pjrt.buffer._element",
         "jax.pjrt.client._mesh",
         "jax.pjrt.structs.struct",
-        "torch.aten.decompositions.decompositions",
+        "torch.aten.decompositions._table",
+        "torch.device.buffers._bytes_layout",
         "torch.device.buffers._empty_layout",
         "torch.device.chips._chips_of",
         "torch.device.chips.device",
@@ -138,6 +142,7 @@ CACHES = {
         "torch.device.generators._tell_dynamo",
         "torch.device.kinds._add_log_filter",
         "torch.device.xla_type.register",
+        "torch.lanes.show_chips_if_built",
         "torch.private.aot_cache.install",
         "torch.private.dispatcher.backward_on_calling_thread",
         "torch.private.patches._patch_parallel_styles",

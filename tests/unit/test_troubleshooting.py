@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHERS = ("jax/_src/xla_bridge.py", "torch/_dynamo/exc.py", "tt_perf_report/perf_report.py")
+OTHERS = ("jax/_src/xla_bridge.py", "torch/_dynamo/exc.py", "torch/_tensor.py", "tt_perf_report/perf_report.py")
 """Files of other packages whose messages the page has."""
 ELSEWHERE = ("tt-metal's", "upstream's", "files of two")
 """How the cause of a message begins that only a card or upstream prints."""

@@ -139,15 +139,6 @@ class Package:
                 ) from error
 
 
-def is_package(path: Path) -> bool:
-    """Whether a file is a package, by the names in it."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            return MANIFEST in file.namelist()
-    except zipfile.BadZipFile:
-        return False
-
-
 def _read(file: zipfile.ZipFile, path: Path) -> Package:
     manifest = _manifest(_contents(file, MANIFEST))
     programs: dict[tuple[Shape, ...], Program] = {}
@@ -251,4 +242,4 @@ def _weights(data: bytes, manifest: Manifest) -> dict[str, torch.Tensor]:
     return weights
 
 
-__all__ = ["FORMAT_VERSION", "MANIFEST", "MODULE", "WEIGHTS", "Manifest", "Package", "is_package"]
+__all__ = ["FORMAT_VERSION", "MANIFEST", "MODULE", "WEIGHTS", "Manifest", "Package"]

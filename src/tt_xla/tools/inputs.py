@@ -20,6 +20,8 @@ class Kind(enum.Enum):
     TTIR = "a module of TTIR"
     TTNN = "a module of TTNN"
     PROGRAM = "a compiled program (.ttnn)"
+    PACKAGE = "a package (.ttpkg)"
+    EXPORTED = "an exported program of PyTorch (.pt2)"
     SCRIPT = "a Python script"
     WORKLOAD = "an experiment's YAML file"
     ARRAYS = "a file of arrays (.npz, .npy)"
@@ -41,6 +43,9 @@ _NEXT_STEPS = {
     Kind.TTNN: "tt-xla compile, run, codegen, opt, estimate and explore take it.",
     Kind.PROGRAM: "tt-xla show, run, estimate, codegen, check and explore take it. The StableHLO that it was compiled "
     "from is in irs/shlo_*.mlir beside it where 'tt-xla compile -o' or option export_path wrote it.",
+    Kind.PACKAGE: "tt_xla.aot.load runs it in Python; 'unzip {path}' unpacks its programs, which tt-xla show takes.",
+    Kind.EXPORTED: "tt_xla.aot.package makes a package of it; torch_xla.stablehlo.save_as_stablehlo writes its module, "
+    "which tt-xla compile and run take.",
     Kind.SCRIPT: "'tt-xla compile {path}', codegen, compare, reduce and explore take the programs that it compiles; "
     "'tt-xla bench {path}', profile and tune run it.",
     Kind.WORKLOAD: "'tt-xla bench {path}', profile and tune run it.",
@@ -57,6 +62,8 @@ _NEXT_STEPS = {
 
 _KINDS_OF_SUFFIXES = {
     ".ttnn": Kind.PROGRAM,
+    ".ttpkg": Kind.PACKAGE,
+    ".pt2": Kind.EXPORTED,
     ".py": Kind.SCRIPT,
     ".yaml": Kind.WORKLOAD,
     ".yml": Kind.WORKLOAD,
@@ -92,9 +99,10 @@ def kinds_of(path: Path) -> tuple[Kind, ...]:
         head = file.read(_HEAD_BYTES)
     if head.startswith(MAGIC):
         return (Kind.PROGRAM,)
-    if head.startswith((b"PK\x03\x04", b"\x93NUMPY")):
-        return (Kind.ARRAYS,)
     known = kind_of_name(str(path))
+    if head.startswith((b"PK\x03\x04", b"\x93NUMPY")):
+        packed = {Kind.PROGRAM: Kind.PACKAGE, Kind.PACKAGE: Kind.PACKAGE, Kind.EXPORTED: Kind.EXPORTED}
+        return (packed.get(known, Kind.ARRAYS) if known else Kind.ARRAYS,)
     if known in (None, Kind.PROGRAM):
         from tt_xla.compiler.reading import dialect_of
 

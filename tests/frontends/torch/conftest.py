@@ -13,9 +13,8 @@ from jax.extend import backend as jax_backend
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tt_xla.frontends.torch import backend, compilation, settings
+from tt_xla.frontends.torch import backend, compilation, session, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
-from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.lowering import lower_to_stablehlo
 from tt_xla.frontends.torch.private.patches import compiling
 
@@ -190,7 +189,7 @@ def exact():
 @pytest.fixture(autouse=True)
 def _each_chip_is_a_device():
     """No test is in the SPMD mode of an earlier one, which a process cannot leave, or has its meshes."""
-    with chips.fresh_state():
+    with session.fresh_chips():
         yield
 
 

@@ -214,6 +214,25 @@ def test_weights_that_share_memory_are_there_once(tmp_path):
     assert program.options["optimization_level"] == 2
 
 
+class Indexed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.arange(24.0).reshape(4, 6))
+
+    def forward(self, x, ids):
+        rows = torch.arange(x.shape[0])[:, None]
+        return self.table[ids] @ x[rows, ids][:, :, None].expand(-1, -1, 6).transpose(1, 2)
+
+
+def test_symbolic_sizes_index_and_broadcast(tmp_path):
+    model, batch = Indexed(), torch.export.Dim("batch", max=8)
+    x, ids = torch.randn(3, 4), torch.tensor([[0, 3], [1, 1], [2, 0]])
+    packaged = loaded(tmp_path, exported(model, x, ids, batch=batch))
+    for size in (3, 5):
+        x, ids = torch.randn(size, 4), torch.randint(0, 4, (size, 2))
+        torch.testing.assert_close(packaged(x, ids), model(x, ids))
+
+
 class Joined(nn.Module):
     def forward(self, x, y):
         return torch.cat([x, y[1:]])

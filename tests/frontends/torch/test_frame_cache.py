@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import math
 import os
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch._dynamo import bytecode_transformation
 from torch._dynamo.utils import counters
 
 from tests.closeness import relative_error
@@ -303,6 +305,18 @@ def test_globals_of_a_frame_from_the_cache_end_with_it(traces):
     torch.compiler.reset()
     gc.collect()
     assert not made & _compiled_graphs()
+
+
+def test_dynamo_may_count_its_names_as_the_process_that_stored_a_frame(traces, monkeypatch):
+    def count_anew():
+        monkeypatch.setattr(bytecode_transformation, "_unique_id_counter", itertools.count())
+
+    count_anew()
+    _run(Model(), X)
+    count_anew()
+    assert not _again(traces, Model(), X)[1]
+    assert torch.equal(_run(Doubled(), X), X * 2)
+    assert len(traces) == 1
 
 
 def _compiled_graphs():

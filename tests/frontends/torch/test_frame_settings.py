@@ -211,6 +211,28 @@ def test_the_log_says_which_guard_made_it_compile_again(caplog):
     assert "size mismatch at index 0. expected 2, actual 4" in second
 
 
+def _kinds_of_sizes(graph_module) -> list[type]:
+    """Returns whether the first size of each tensor among the inputs is a number or a symbol."""
+    values = [node.meta["example_value"] for node in graph_module.graph.find_nodes(op="placeholder")]
+    return [type(value.shape[0]) for value in values if isinstance(value, torch.Tensor)]
+
+
+def test_other_backends_see_the_sizes_of_their_own_calls_alone():
+    kinds = []
+
+    def eager(graph_module, inputs):
+        kinds.extend(_kinds_of_sizes(graph_module))
+        return graph_module
+
+    def function(x):
+        return x.sum(0) + 1
+
+    ours, theirs = torch.compile(function, backend="tt"), torch.compile(function, backend=eager)
+    for size, call in enumerate((ours, ours, theirs, ours, theirs), 2):
+        call(torch.ones(size, 2))
+    assert kinds == [int, torch.SymInt]
+
+
 @pytest.mark.parametrize(("variable", "last"), [("", int), ("1", torch.SymInt)])
 def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
     monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", variable)
@@ -218,8 +240,7 @@ def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
     kinds, describe = [], backend.describe_inputs
 
     def seen(graph_module, inputs):
-        values = [node.meta["example_value"] for node in graph_module.graph.find_nodes(op="placeholder")]
-        kinds.extend(type(value.shape[0]) for value in values if isinstance(value, torch.Tensor))
+        kinds.extend(_kinds_of_sizes(graph_module))
         return describe(graph_module, inputs)
 
     monkeypatch.setattr(backend, "describe_inputs", seen)

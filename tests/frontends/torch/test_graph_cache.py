@@ -222,6 +222,18 @@ def test_nothing_is_stored_when_the_cache_is_off(work, tmp_path, monkeypatch):
     assert not (tmp_path / "cache").exists()
 
 
+def test_a_graph_whose_ops_no_key_covers_is_traced_again(work):
+    def function(x):
+        return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+
+    x = torch.ones(2, device="tt")
+    for count in (1, 2):
+        _new_process()
+        assert torch.allclose(torch.compile(function, backend="tt")(x).cpu(), x.cpu().sin(), rtol=1e-2)
+        assert work.lowered == count
+    assert _entries("graphs") == 0
+
+
 def test_artifacts_take_the_entries_to_another_machine(work, tmp_path, monkeypatch):
     def run():
         return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch_xla
 import torch_xla.debug.metrics as met
+import torch_xla.runtime as xr
 
 from tt_xla.frontends.torch import host_ops, session, settings
 from tt_xla.frontends.torch.backend import compiled_programs
@@ -144,6 +145,17 @@ def test_generators_of_chips_are_new(monkeypatch):
         torch.manual_seed(4)
     torch.manual_seed(3)
     assert torch.rand(4, device="tt:1").tolist() == first
+
+
+def test_chips_are_devices_again(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    xr.use_spmd()
+    assert torch.tt.device_count() == 1
+    with session.fresh():
+        assert not xr.is_spmd()
+        assert torch.tt.device_count() == 2
+    assert xr.is_spmd()
+    assert torch.tt.device_count() == 1
 
 
 def test_a_thread_has_its_own_switches_in_each_session():

@@ -30,7 +30,6 @@ from tt_xla.frontends.torch.graph_cache import caching, take_loaded
 from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
-from tt_xla.frontends.torch.private.aot_cache import OutputCode, SerializableAOTDispatchCompiler
 from tt_xla.frontends.torch.private.dynamo import config, never_trace_module
 from tt_xla.frontends.torch.private.dynamo_patches import current_compilation
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
@@ -123,7 +122,7 @@ def tt(
             compiled = aot_module_simplified(
                 graph_module,
                 example_inputs,
-                fw_compiler=SerializableAOTDispatchCompiler(OutputCode, training) if cached else training,
+                fw_compiler=training,
                 bw_compiler=backward,
                 inference_compiler=inference,
                 decompositions=decompositions(),

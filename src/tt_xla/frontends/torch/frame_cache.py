@@ -108,7 +108,9 @@ class FrameCache:
             output: dynamo's ``OutputGraph``.
             unguarded: what :meth:`unguarded` returned for it.
         """
-        return _made(lambda: pickle.dumps(frames.traced_frame(output, unguarded)), _name(output))
+        return _made(
+            lambda: frames.without_numbers(pickle.dumps(frames.traced_frame(output, unguarded))), _name(output)
+        )
 
     def store(self, key: str, described: bytes, bytecode: CodeType, executor: Executor) -> None:
         """Stores what dynamo made of a frame.
@@ -120,11 +122,11 @@ class FrameCache:
             executor: the graph, which dynamo calls without wrappers.
         """
         cache = disk_cache.current()
-        contents = _made(
-            lambda: pickle.dumps((described, marshal.dumps(bytecode), pickle.dumps(executor))), bytecode.co_qualname
+        parts = _made(
+            lambda: (frames.without_numbers(marshal.dumps(bytecode)), pickle.dumps(executor)), bytecode.co_qualname
         )
-        if cache is not None and contents is not None:
-            cache.add(KIND, key, contents)
+        if cache is not None and parts is not None:
+            cache.add(KIND, key, pickle.dumps((described, *parts)))
 
 
 def _made(make: Callable[[], Any], name: str) -> Any:

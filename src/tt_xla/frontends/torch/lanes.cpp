@@ -121,6 +121,8 @@ int is_recording() {
 
 void add_kernel(int chip, const char* name, const char* op, const char* source, int64_t start, int64_t end) {
   const std::lock_guard<std::mutex> guard(mutex);
-  lanes[chip].push_back({name, op, source, start, end});
+  if (chip < static_cast<int>(lanes.size())) { // a system that was selected later may have more chips
+    lanes[chip].push_back({name, op, source, start, end});
+  }
 }
 }

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tt_xla.environment import variables_for_now
 from tt_xla.frontends.torch.device.memory import Memories
 from tt_xla.frontends.torch.device.mode import Mode
 from tt_xla.locks import Lock
@@ -181,6 +182,21 @@ current = Session()
 
 
 @contextlib.contextmanager
+def fresh_chips() -> Generator[None]:
+    """Runs a block as in a session that has neither entered SPMD mode nor created a mesh, and then restores the state.
+
+    A script itself cannot leave SPMD mode, because its tensors are on the one device.
+    """
+    own = current
+    before, own.chips = own.chips, Chips()
+    try:
+        with variables_for_now(XLA_USE_SPMD=""):
+            yield
+    finally:
+        own.chips = before
+
+
+@contextlib.contextmanager
 def fresh() -> Generator[Session]:
     """Runs a block in a session of its own, and then continues the one before. Tests begin so without a past.
 
@@ -202,6 +218,7 @@ def fresh() -> Generator[Session]:
         )
     before, current = current, Session()
     try:
-        yield current
+        with fresh_chips():
+            yield current
     finally:
         current = before

@@ -71,6 +71,11 @@ import importlib.util  # noqa: E402
 import numpy  # noqa: E402
 import ttnn  # noqa: E402
 
+if __name__ == "__main__":
+    from worker_contents import Contents, Prepared, array_in_own_type, data_type, widened  # beside this script
+else:
+    from tt_xla.runtime.ttnn.worker_contents import Contents, Prepared, array_in_own_type, data_type, widened
+
 
 class Memory:
     """The shared memory, which holds arrays one after another."""
@@ -111,72 +116,6 @@ class Memory:
         return segments
 
 
-def widened(bits):
-    """Returns bfloat16 elements, given as their bits, as float32."""
-    return (bits.view("<u2").astype("<u4") << 16).view("<f4")
-
-
-def narrowed(values):
-    """Returns float32 elements that are bfloat16 numbers as their bits."""
-    return (numpy.ascontiguousarray(values, "<f4").view("<u4") >> 16).astype("<u2").view("<i2").reshape(values.shape)
-
-
-class Contents:
-    """The elements of a tensor: an array, until a tensor of TT-NN has been made of it.
-
-    The other process sends the contents for one element type, so each tensor that is made of them has all of them.
-    """
-
-    def __init__(self, array=None, device=None, tensor=None):
-        self.array = array
-        self.made = [] if tensor is None else [(device, tensor)]
-        """Tensors and their devices."""
-        self.users = set()
-        """Number of each program, and name of its argument, that is bound to the contents."""
-        self.shard = None
-        """Tensor of several chips, and number of the chip that has these elements; None if none was made of them."""
-
-    def tensor(self, utils, dtype, layout, device, memory_config):
-        """Returns the tensor with these properties; it is made if there is none."""
-        for place, tensor in self.made:
-            if place is device and has_form(tensor, dtype, layout, memory_config):
-                return tensor
-        tensor = utils.tensor(self.elements(utils), dtype, layout, device, memory_config)
-        self.made.append((device, tensor))
-        self.array = None
-        return tensor
-
-    def elements(self, utils):
-        """Returns the elements as an array, floats as float32."""
-        if self.array is not None:
-            return self.array
-        if self.made:
-            return utils.array_of(self.made[0][1])
-        tensor, chip = self.shard
-        return utils.array_of(ttnn.get_device_tensors(utils.on_host(tensor))[chip])
-
-    def became_shard(self, tensor, chip):
-        """Notes that a tensor of several chips has the elements."""
-        if not self.made:
-            self.shard, self.array = (tensor, chip), None
-
-    def copy(self):
-        """Returns contents with the same elements in memory of their own."""
-        if not self.made:
-            return Contents(self.array.copy())
-        device, tensor = self.made[0]
-        return Contents(None, device, ttnn.clone(tensor))
-
-
-def has_form(tensor, dtype, layout, memory_config):
-    """Returns whether a tensor has a data type, a layout and a memory config, which is None on the host."""
-    if tensor.dtype != dtype or tensor.layout != layout:
-        return False
-    if tensor.storage_type() != ttnn.StorageType.DEVICE:
-        return memory_config is None
-    return memory_config is not None and tensor.memory_config() == memory_config
-
-
 class Ended(SystemExit):
     """The other process has ended."""
 
@@ -203,6 +142,8 @@ class Program:
         self.traces = []
         self.names = set()
         """Names of the arguments that the source loaded since the last run began."""
+        self.weight_names = set()
+        """Names of the arguments that the source loads as weights."""
         self.prepared = None
         """Results of const-eval functions by name; None before they were computed."""
         self.folder = message.get("folder")
@@ -222,6 +163,8 @@ class Program:
             self.module = {"__name__": PROGRAM, "__file__": self.file}
             sys.modules["utils"] = self.utils
             exec(compile(message["source"], self.file, "exec"), self.module)
+        self.prepared_keys = set() if self.folder else worker.prepared.share(self.module, message["source"])
+        """Keys of the results of const-eval functions that this program shares with others."""
         for name in ("load_weights", "load_inputs", "forward"):
             if not callable(self.module.get(name)):
                 raise AttributeError(f"{self.file} has no function {name}")
@@ -312,6 +255,13 @@ class Program:
         for key in [key for key in self.tensors if key[0] in names or key[0] in of_shards]:
             del self.tensors[key]
 
+    def lose(self, name):
+        """Drops an argument whose contents nobody has any more, and what was made of it."""
+        self.forget([name])
+        if name.partition(".")[0] in self.weight_names:
+            self.prepared = None
+            self.prepared_keys.clear()
+
     def run(self, message):
         """Runs the program once and returns the answer."""
         device = self.device
@@ -337,11 +287,14 @@ class Program:
         if self.weights is not None and not message["prepare"] and not self.folder:
             return dict(self.weights), False
         weights = self.module["load_weights"](self.device)
+        self.weight_names = set(self.names)
         changed = self.folder and self.names & {name.partition(".")[0] for name in message["tensors"]}
         prepares = "const_eval" in self.module and bool(message["prepare"] or self.prepared is None or changed)
         if prepares:
             all_weights = dict(weights)
+            self.prepared_keys.clear()
             self.module["const_eval"](self.device, all_weights)
+            self.worker.prepared.keep(program.prepared_keys for program in self.worker.programs.values())
             self.prepared = {name: tensor for name, tensor in all_weights.items() if name not in weights}
         self.weights = weights | (self.prepared or {})
         return dict(self.weights), prepares
@@ -394,12 +347,6 @@ class Program:
         return [self.utils.held(array, dtype) for array, dtype in zip(arrays, output_dtypes, strict=True)]
 
 
-def array_in_own_type(utils, result):
-    """Returns the array of a result, a bfloat16 one as bits."""
-    array = utils.array_of(result)
-    return narrowed(array) if data_type(result) == "BFLOAT16" else array
-
-
 class Worker:
     """The device and the loaded programs."""
 
@@ -408,6 +355,7 @@ class Worker:
         self.programs = {}
         self.contents = {}
         """Contents of tensors that outlive a run, by number."""
+        self.prepared = Prepared()
         region = {"trace_region_size": trace_region_bytes} if trace_region_bytes else {}
         self.mesh = mesh
         self.chip = None
@@ -439,6 +387,7 @@ class Worker:
         """Closes the device."""
         self.programs.clear()
         self.contents.clear()
+        self.prepared.keep(())
         if self.mesh is None:
             ttnn.close_device(self.device)
             return
@@ -512,7 +461,9 @@ class Worker:
             contents = self.contents.pop(number, None)
             for user, name in contents.users if contents else ():
                 if user in self.programs and self.programs[user].bound.get(name) is contents:
-                    self.programs[user].forget([name])
+                    self.programs[user].lose(name)
+        if message["forget"] or message["dropped"]:
+            self.prepared.keep(program.prepared_keys for program in self.programs.values())
         passed = {int(name): segment for name, segment in message["tensors"].items() if name.isdigit()}
         self.contents |= {number: Contents(self.memory.read(segment)) for number, segment in passed.items()}
 
@@ -558,11 +509,6 @@ def version():
         return importlib.metadata.version("ttnn")
     except importlib.metadata.PackageNotFoundError:
         return getattr(ttnn, "__version__", "unknown")
-
-
-def data_type(result):
-    """Returns the name of a result's data type; an empty text for an array."""
-    return "" if isinstance(result, (list, numpy.ndarray)) else str(result.dtype).rpartition(".")[2]
 
 
 def place_of(error):

@@ -184,7 +184,7 @@ class _Points:
             ctx.unsupported("with a mask, as the result's size depends on its values")
         self.dims = [dim for dim, _ in indexed]
         self.rest = [dim for dim in range(x.ndim) if dim not in self.dims]
-        self.shape = np.broadcast_shapes(*(index.shape for _, index in indexed))
+        self.shape = lax.broadcast_shapes(*(index.shape for _, index in indexed))
         wide = np.dtype("int64") if any(index.dtype.itemsize == 8 for _, index in indexed) else np.dtype("int32")
         columns = [
             lax.expand_dims(broadcast(_wrapped(cast(index, wide), x.shape[dim]), self.shape), (len(self.shape),))
@@ -244,7 +244,7 @@ def index_put(
 def masked_scatter(ctx: Context, x: Array, mask: Array, source: Array) -> Array:
     """Replaces the elements under a mask by those of the source in order; whole rows if the mask selects whole rows."""
     mask = cast(mask, np.dtype(bool))
-    shape = np.broadcast_shapes(x.shape, mask.shape)
+    shape = lax.broadcast_shapes(x.shape, mask.shape)
     mask = lax.reshape(mask, (1,) * (len(shape) - mask.ndim) + tuple(mask.shape))
     row_dims = 0  # trailing dimensions that the mask selects as a whole
     while row_dims < len(shape) and mask.shape[-1 - row_dims] == 1:

@@ -55,7 +55,7 @@ def matmul(ctx: Context, x: Array, y: Array) -> Array:
         return lax.reshape(matmul(ctx, x, y), ctx.shape)
     if y.ndim == 1:
         return lax.reshape(matmul(ctx, x, lax.expand_dims(y, (1,))), ctx.shape)
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    batch = lax.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     return product(broadcast(x, (*batch, *x.shape[-2:])), broadcast(y, (*batch, *y.shape[-2:])))
 
 

@@ -11,28 +11,13 @@ from collections.abc import Iterator
 
 import torch
 
-from tt_xla.environment import selected_system, variables_for_now
+from tt_xla.environment import selected_system
 from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.private.dispatcher import backward_on_calling_thread
 
 DEVICE_TYPE = "tt"
 XLA = "xla"
 """Device type that PyTorch has for ``torch_xla``; our devices stand for it once a script has imported that."""
-
-
-@contextlib.contextmanager
-def fresh_state() -> Iterator[None]:
-    """Runs a block as in a process that has neither entered SPMD mode nor created a mesh, and then restores the state.
-
-    A process itself cannot leave SPMD mode, because its tensors are on the one device.
-    """
-    own = session.current
-    before, own.chips = own.chips, session.Chips()
-    try:
-        with variables_for_now(XLA_USE_SPMD=""):
-            yield
-    finally:
-        own.chips = before
 
 
 @functools.cache

@@ -52,7 +52,8 @@ _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
 
 _OP_ERRORS = (TTXLAError, IndexError, RuntimeError, TypeError, ValueError)
-"""Errors of a recorded op: ours, and those that PyTorch, JAX and rules raise for arguments. Others have many causes."""
+"""Errors of a recorded op: ours, and those that PyTorch, JAX and lowering rules raise for arguments. Other errors, such
+as a lack of the host's memory, have no single op as their cause."""
 
 _SERIAL = operator.attrgetter("serial")
 

@@ -24,7 +24,6 @@ from tt_xla.log import logger
 with names_of("aot_cache"):
     from torch._functorch import config
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache, AOTAutogradCacheDetails
-    from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
     from torch._inductor import config as inductor_config
     from torch._inductor.output_code import OutputCode
 
@@ -156,7 +155,7 @@ def active(store: Store, tag: str, functions: Iterable[str]) -> Iterator[Lookup]
     _ACTIVE.store, _ACTIVE.tag, _ACTIVE.lookup = store, tag, lookup
     try:
         with (
-            config.patch(enable_autograd_cache=True),
+            config.patch(enable_autograd_cache=True, force_autograd_cache=True),
             inductor_config.patch(unsafe_marked_cacheable_functions=known),
         ):
             yield lookup
@@ -164,4 +163,4 @@ def active(store: Store, tag: str, functions: Iterable[str]) -> Iterator[Lookup]
         _ACTIVE.store, _ACTIVE.tag, _ACTIVE.lookup = outer
 
 
-__all__ = ["IS_SUPPORTED", "OutputCode", "SerializableAOTDispatchCompiler", "Store", "active", "install"]
+__all__ = ["IS_SUPPORTED", "OutputCode", "Store", "active", "install"]

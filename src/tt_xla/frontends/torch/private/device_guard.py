@@ -4,7 +4,8 @@ PyTorch asks the guard for the current stream before and after each node of a ba
 the user's hook, of an interrupt or of a kernel is on its way. PyTorch's class for a device written in Python then calls
 a Python method that returns the type of the device. Python refuses a call that returns while an exception is set, C++
 cannot throw another one, and the process aborts. Here the guard's table of virtual functions has machine code in place
-of those calls. Where the processor or the system does not allow it, the guard stays PyTorch's.
+of those calls, and of the wait for an event, which the class refuses. Where the processor or the system does not allow
+it, the guard stays PyTorch's.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ _HEADER = Path(torch.__file__).parent / "include/c10/core/impl/DeviceGuardImplIn
 
 _CALL_PYTHON = {"type", "exchangeDevice", "getDevice", "getStream", "getNewStream", "exchangeStream"}
 """Virtual functions that ask the Python method for the type. Each returns the first device, or its default stream."""
+
+_NOTHING_TO_DO = {"synchronizeEvent"}
+"""Virtual functions that PyTorch's class refuses, although a chip has nothing to do: its one queue keeps the order."""
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _BEFORE, _AFTER = 2, 2
@@ -57,7 +61,7 @@ def make_guard(kind: type[PythonDeviceGuard] = PythonDeviceGuard) -> PythonDevic
     """Returns a guard for ``_setup_privateuseone_for_python_backend``, or one of another class for another type."""
     guard = kind()
     functions, code = _virtual_functions(), _returning(int(guard.type_()))
-    if code and set(functions) >= _CALL_PYTHON:
+    if code and set(functions) >= _CALL_PYTHON | _NOTHING_TO_DO:
         try:
             memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
         except OSError:  # the system forbids memory that is both written and executed
@@ -83,7 +87,7 @@ def _answer_by(memory: mmap.mmap, guard: PythonDeviceGuard, functions: list[str]
     copied = ctypes.string_at((table.value or 0) - _BEFORE * _POINTER, count * _POINTER)
     copy = (ctypes.c_void_p * count).from_buffer_copy(copied)
     for place, name in enumerate(functions):
-        if name in _CALL_PYTHON:
+        if name in _CALL_PYTHON | _NOTHING_TO_DO:
             copy[_BEFORE + place] = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     _KEPT.extend((guard, memory, copy))
     table.value = ctypes.addressof(copy) + _BEFORE * _POINTER

@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import functools
 import marshal
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +32,6 @@ from tt_xla.log import logger
 
 with names_of("frames"):
     from torch._dynamo import config as dynamo_config
-    from torch._dynamo.bytecode_transformation import unique_id
     from torch._dynamo.convert_frame import orig_code_map
     from torch._dynamo.guards import CheckFunctionManager
     from torch._dynamo.output_graph import OutputGraphCommon
@@ -349,9 +349,21 @@ def _tensor(value: torch.Tensor, prints: Fingerprints) -> Any:
     return (*of_kind, shape, stride, value.requires_grad, value.is_leaf, value.is_inference())
 
 
+_BUILTINS = re.compile(rb"(__builtins_dict___)(\d+)")
+"""The name under which dynamo has put the builtins among the globals, with a number that it counts."""
+
+
+def without_numbers(data: bytes) -> bytes:
+    """Returns pickled or marshalled data with a name of the builtins that dynamo never chooses, of the same length.
+
+    So dynamo can give its own name to another trace of the process that reads the data.
+    """
+    return _BUILTINS.sub(lambda found: found[1] + b"_" * len(found[2]), data)
+
+
 def difference(traced: TracedFrame, frame: Installed) -> str:
     """Returns why dynamo might make something else of a frame than what was described; empty if it would not."""
-    names = {traced.builtins, traced.compiled, *traced.found} & frame.global_.keys()
+    names = {traced.compiled, *traced.found} & frame.global_.keys()
     absent = [module for module in traced.imports.values() if module not in sys.modules]
     changed = [name for name, digest in traced.files.items() if file_digest(name) != digest]
     if names or absent or changed:
@@ -399,10 +411,8 @@ def install(traced: TracedFrame, bytecode: bytes, frame: Installed, load: Callab
         frame: the frame.
         load: returns the compiled graph. It is called once the guards hold, and what it raises is raised.
     """
-    _reserve(traced.builtins)
-    lasting = {name: sys.modules[module] for name, module in traced.imports.items()}
     added = {**_globals_of_guards(traced, frame.global_), traced.compiled: None}
-    passing = added.keys() - lasting
+    passing = added.keys() - {*traced.imports, traced.builtins}
     frame.global_.update(added)
     try:
         checks = _guards(traced, frame)
@@ -441,11 +451,4 @@ def _remove(scope: dict[str, Any], names: Iterable[str]) -> None:
         scope.pop(name, None)
 
 
-def _reserve(name: str) -> None:
-    """Makes dynamo choose later names for its globals than one with a number at its end."""
-    number = int(name.rpartition("_")[2])
-    while int(unique_id("").rpartition("_")[2]) <= number:
-        pass
-
-
-__all__ = ["TracedFrame", "difference", "install", "settings_digest", "traced_frame", "unguarded"]
+__all__ = ["TracedFrame", "difference", "install", "settings_digest", "traced_frame", "unguarded", "without_numbers"]

@@ -137,7 +137,6 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCache": "keeps traced graphs across processes",
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCacheDetails": "keys of traced graphs",
-            "torch._functorch._aot_autograd.schemas.SerializableAOTDispatchCompiler": "graphs that can be kept",
             "torch._functorch.config": "turns the cache on for graphs of tt",
             "torch._inductor.config": "functions that a kept graph may call",
             "torch._inductor.output_code.OutputCode": "class of compiled graphs that can be kept",
@@ -146,7 +145,6 @@ PARTS: Mapping[str, Part] = {
     "frames": Part(
         "The cache of functions that dynamo traced",
         {
-            "torch._dynamo.bytecode_transformation.unique_id": "leaves dynamo's names of stored globals to them",
             "torch._dynamo.config": "settings that a stored trace depends on",
             "torch._dynamo.convert_frame.orig_code_map": "lets PyTorch log why it compiles a stored trace again",
             "torch._dynamo.guards.CheckFunctionManager": "makes the guards of a stored trace",

@@ -1,0 +1,152 @@
+"""What programs in a worker share: contents of tensors, and what const-eval functions made of them.
+
+The worker's script imports this module, so it imports no tt_xla either.
+"""
+
+import ast
+import functools
+
+import numpy
+import ttnn
+
+
+def widened(bits):
+    """Returns bfloat16 elements, given as their bits, as float32."""
+    return (bits.view("<u2").astype("<u4") << 16).view("<f4")
+
+
+def narrowed(values):
+    """Returns float32 elements that are bfloat16 numbers as their bits."""
+    return (numpy.ascontiguousarray(values, "<f4").view("<u4") >> 16).astype("<u2").view("<i2").reshape(values.shape)
+
+
+class Contents:
+    """The elements of a tensor: an array, until a tensor of TT-NN has been made of it.
+
+    The other process sends the contents for one element type, so each tensor that is made of them has all of them.
+    """
+
+    def __init__(self, array=None, device=None, tensor=None):
+        self.array = array
+        self.made = [] if tensor is None else [(device, tensor)]
+        """Tensors and their devices."""
+        self.users = set()
+        """Number of each program, and name of its argument, that is bound to the contents."""
+        self.shard = None
+        """Tensor of several chips, and number of the chip that has these elements; None if none was made of them."""
+
+    def tensor(self, utils, dtype, layout, device, memory_config):
+        """Returns the tensor with these properties; it is made if there is none."""
+        for place, tensor in self.made:
+            if place is device and has_form(tensor, dtype, layout, memory_config):
+                return tensor
+        tensor = utils.tensor(self.elements(utils), dtype, layout, device, memory_config)
+        self.made.append((device, tensor))
+        self.array = None
+        return tensor
+
+    def elements(self, utils):
+        """Returns the elements as an array, floats as float32."""
+        if self.array is not None:
+            return self.array
+        if self.made:
+            return utils.array_of(self.made[0][1])
+        tensor, chip = self.shard
+        return utils.array_of(ttnn.get_device_tensors(utils.on_host(tensor))[chip])
+
+    def became_shard(self, tensor, chip):
+        """Notes that a tensor of several chips has the elements."""
+        if not self.made:
+            self.shard, self.array = (tensor, chip), None
+
+    def copy(self):
+        """Returns contents with the same elements in memory of their own."""
+        if not self.made:
+            return Contents(self.array.copy())
+        device, tensor = self.made[0]
+        return Contents(None, device, ttnn.clone(tensor))
+
+
+def has_form(tensor, dtype, layout, memory_config):
+    """Returns whether a tensor has a data type, a layout and a memory config, which is None on the host."""
+    if tensor.dtype != dtype or tensor.layout != layout:
+        return False
+    if tensor.storage_type() != ttnn.StorageType.DEVICE:
+        return memory_config is None
+    return memory_config is not None and tensor.memory_config() == memory_config
+
+
+class Prepared:
+    """Results of const-eval functions, which programs that compute the same of the same tensors have once."""
+
+    def __init__(self):
+        self.results = {}
+        """Operands, which must not end before, and the result, by the text of the function and the operands' ids."""
+
+    def share(self, module, source):
+        """Makes a program's const-eval functions look for a result before they compute it.
+
+        Args:
+            module: the globals of the program.
+            source: its source.
+
+        Returns:
+            A set that receives the key of each result that ``const_eval`` takes.
+        """
+        keys = set()
+        for name, text in const_eval_texts(source).items():
+            module[name] = functools.partial(self.result, keys, text, module[name])
+        return keys
+
+    def result(self, keys, text, function, *operands):
+        """Returns the result of a function of a text."""
+        key = (text, *map(id, operands))
+        if key not in self.results:
+            self.results[key] = operands, function(*operands)
+        keys.add(key)
+        return self.results[key][1]
+
+    def keep(self, kept):
+        """Drops all results but those of these sets of keys."""
+        used = set().union(*kept)
+        for key in [key for key in self.results if key not in used]:
+            del self.results[key]
+
+
+def const_eval_texts(source):
+    """Returns the functions that ``const_eval`` calls, by name: all that decides on their results besides operands.
+
+    The text has the parameters and statements of the function, and the variables of the module that it reads. Functions
+    that call other functions of the program, or its helpers, which may load constants, are left out.
+    """
+    module = ast.parse(source).body
+    functions = {each.name: each for each in module if isinstance(each, ast.FunctionDef)}
+    variables = {each.targets[0].id: ast.unparse(each) for each in module if is_variable(each)}
+    texts = {}
+    for name in names_in(functions["const_eval"]) & functions.keys() if "const_eval" in functions else ():
+        function, used = functions[name], names_in(functions[name])
+        if "utils" not in used and used.isdisjoint(functions):
+            statements = [ast.unparse(each) for each in (function.args, *function.body)]
+            texts[name] = "\n".join([*statements, *(variables[each] for each in sorted(used & variables.keys()))])
+    return texts
+
+
+def is_variable(statement):
+    """Returns whether a statement gives one variable a value."""
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+
+
+def names_in(tree):
+    """Returns the names that statements use."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def array_in_own_type(utils, result):
+    """Returns the array of a result, a bfloat16 one as bits."""
+    array = utils.array_of(result)
+    return narrowed(array) if data_type(result) == "BFLOAT16" else array
+
+
+def data_type(result):
+    """Returns the name of a result's data type; an empty text for an array."""
+    return "" if isinstance(result, (list, numpy.ndarray)) else str(result.dtype).rpartition(".")[2]
