@@ -139,13 +139,7 @@ def checkpoints() -> Any:
     return module.CheckpointManager.__name__
 
 
-def quantized() -> Any:
-    import torch_xla.experimental.xla_quantized_matmul as module
-
-    return module.__name__
-
-
-STEPS = (device, compiled, artifacts, chips, replicas, sharded, checkpoints, quantized)
+STEPS = (device, compiled, artifacts, chips, replicas, sharded, checkpoints)
 
 
 def main() -> None:

@@ -12,13 +12,18 @@ with names_of("functions"):
     from torch._higher_order_ops.flex_attention import math_attention as flex_math_attention
     from torch.profiler import _ExperimentalConfig as ExperimentalConfig
     from torch.utils._python_dispatch import _disable_current_modes as without_dispatch_modes
-    from torch.utils._pytree import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
+    from torch.utils._pytree import tree_flatten, treespec_dumps, treespec_loads
     from torch.utils.backend_registration import _setup_privateuseone_for_python_backend as setup_python_device
 
 
 def profiling_all_threads() -> Any:
     """Returns settings by which PyTorch's profiler also sees threads other than the one that starts it."""
     return ExperimentalConfig(profile_all_threads=True)
+
+
+def tree_unflatten(leaves: list[Any], structure: Any) -> Any:
+    """Returns the tree of a structure, which :func:`tree_flatten` returned, with other leaves."""
+    return structure.unflatten(leaves)
 
 
 def tree_leaves(tree: Any) -> list[Any]:

@@ -67,7 +67,6 @@ PARTS: Mapping[str, Part] = {
             "torch.profiler._ExperimentalConfig": "profiles of all threads",
             "torch.utils._python_dispatch._disable_current_modes": "computes with real tensors while PyTorch traces",
             "torch.utils._pytree.tree_flatten": "leaves of nested containers",
-            "torch.utils._pytree.tree_unflatten": "nested containers of leaves",
             "torch.utils._pytree.treespec_dumps": "the form of exported programs' inputs as text",
             "torch.utils._pytree.treespec_loads": "the form of exported programs' inputs from text",
             "torch.utils.backend_registration._setup_privateuseone_for_python_backend": "registers the device",
@@ -183,7 +182,6 @@ PARTS: Mapping[str, Part] = {
     "process_groups": Part(
         "torch_xla's process group",
         {
-            "torch._C._distributed_c10d._create_work_from_future": "a collective that has ended",
             "torch._C._distributed_c10d._set_thread_isolation_mode": "process groups of the replicas in one process",
             "torch.distributed.distributed_c10d._world": "process groups of the replicas in one process",
             "torch.nn.parallel.DistributedDataParallel._active_ddp_module": "ends forward passes of replicas",
@@ -196,10 +194,6 @@ PARTS: Mapping[str, Part] = {
             "torch.distributed.checkpoint._fsspec_filesystem.FsspecReader": "reads any file system; public since 2.15",
             "torch.distributed.checkpoint._fsspec_filesystem.FsspecWriter": "writes any file system; public since 2.15",
         },
-    ),
-    "quantized": Part(
-        "torch_xla's quantized products",
-        {"torch.ao.quantization.fx._decomposed": "defines the ops quantized_decomposed"},
     ),
 }
 """Parts by the names of the modules of this folder."""

@@ -18,7 +18,7 @@ import torch_xla.runtime as _runtime
 from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch import session as _session
-from tt_xla.frontends.torch.private.process_groups import finished_work as _finished
+from tt_xla.frontends.torch.private.process_groups import FinishedWork as _FinishedWork
 from tt_xla.locks import Lock as _Lock
 
 _REDUCTIONS = {
@@ -78,7 +78,7 @@ class ProcessGroupXla(dist.ProcessGroup):
         reduction, scale = self._reduction(dist.ReduceOp.SUM if opts is None else opts.reduceOp)
         with torch.no_grad():
             _xm.all_reduce(reduction, [*tensors], scale, self._groups())
-        return _finished(tensors)
+        return _FinishedWork(tensors)
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Any:
         return self.allreduce(tensors, opts)
@@ -88,12 +88,12 @@ class ProcessGroupXla(dist.ProcessGroup):
         results = [_xm.all_reduce(reduction, tensor, scale, self._groups()) for tensor in tensors]
         if self.rank() == opts.rootRank:
             self._write(tensors, results)
-        return _finished(tensors)
+        return _FinishedWork(tensors)
 
     def broadcast(self, tensors: Any, opts: Any) -> Any:
         with torch.no_grad():
             _xm.collective_broadcast([*tensors], self._ordinal(opts.rootRank), self._groups())
-        return _finished(tensors)
+        return _FinishedWork(tensors)
 
     def _ordinal(self, rank: int) -> int:
         """Returns the number of the replica that has a rank; the rank itself in a group unknown to PyTorch."""
@@ -114,7 +114,7 @@ class ProcessGroupXla(dist.ProcessGroup):
     def allgather(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Any:
         for outputs, tensor in zip(output_tensors, input_tensors, strict=True):
             self._write(outputs, self._gathered(tensor))
-        return _finished([tensor for outputs in output_tensors for tensor in outputs])
+        return _FinishedWork([tensor for outputs in output_tensors for tensor in outputs])
 
     def allgather_coalesced(self, output_lists: Any, input_list: Any, opts: Any = None) -> Any:
         return self.allgather(output_lists, input_list, opts)
@@ -127,19 +127,19 @@ class ProcessGroupXla(dist.ProcessGroup):
                 f"{[*output.shape]}. Stack or join them along the first dimension."
             )
         self._write([output], [gathered])
-        return _finished([output])
+        return _FinishedWork([output])
 
     def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
         for output, tensor in zip(outputs, inputs, strict=True):
             self._allgather_base(output, tensor)
-        return _finished(outputs)
+        return _FinishedWork(outputs)
 
     def gather(self, output_tensors: Any, input_tensors: Any, opts: Any) -> Any:
         for position, tensor in enumerate(input_tensors):
             gathered = self._gathered(tensor)
             if self.rank() == opts.rootRank:
                 self._write(output_tensors[position], gathered)
-        return _finished(output_tensors)
+        return _FinishedWork(output_tensors)
 
     def scatter(self, output_tensors: Any, input_tensors: Any, opts: Any) -> Any:
         for position, output in enumerate(output_tensors):
@@ -147,7 +147,7 @@ class ProcessGroupXla(dist.ProcessGroup):
             parts = [*input_tensors[position]] if is_root else [torch.zeros_like(output)] * self.size()
             of_root = self._gathered(torch.stack(parts))[opts.rootRank]
             self._write([output], [of_root[self.rank()]])
-        return _finished(output_tensors)
+        return _FinishedWork(output_tensors)
 
     def reduce_scatter(self, output_tensors: Any, input_tensors: Any, opts: Any) -> Any:
         reduction, scale = self._reduction(opts.reduceOp)
@@ -158,7 +158,7 @@ class ProcessGroupXla(dist.ProcessGroup):
             reduced = _xm.all_reduce(reduction, torch.stack([*parts]), scale, self._groups())
             parts_of_all = reduced.reshape(self.size(), -1)  # also of a list with one tensor for all members
             self._write([output], [parts_of_all[self.rank()]])
-        return _finished(output_tensors)
+        return _FinishedWork(output_tensors)
 
     def reduce_scatter_coalesced(self, output_tensors: Any, input_tensors: Any, opts: Any) -> Any:
         return self.reduce_scatter(output_tensors, input_tensors, opts)
@@ -169,12 +169,12 @@ class ProcessGroupXla(dist.ProcessGroup):
     def reduce_scatter_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any) -> Any:
         for output, tensor in zip(outputs, inputs, strict=True):
             self._reduce_scatter_base(output, tensor, opts)
-        return _finished(outputs)
+        return _FinishedWork(outputs)
 
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Any:
         received = self._gathered(torch.stack([*input_tensors]))
         self._write(output_tensors, [parts[self.rank()] for parts in received])
-        return _finished(output_tensors)
+        return _FinishedWork(output_tensors)
 
     def alltoall_base(
         self, output: torch.Tensor, input: torch.Tensor, output_sizes: Any, input_sizes: Any, opts: Any = None
@@ -193,16 +193,16 @@ class ProcessGroupXla(dist.ProcessGroup):
 
     def send(self, tensors: Any, dst_rank: int, tag: int = 0) -> Any:
         pair = [[_runtime.global_ordinal(), self._ordinal(dst_rank)]]
-        return _finished([_xm.collective_permute(tensor, pair) for tensor in tensors])
+        return _FinishedWork([_xm.collective_permute(tensor, pair) for tensor in tensors])
 
     def recv(self, tensors: Any, src_rank: int, tag: int = 0) -> Any:
         pair = [[self._ordinal(src_rank), _runtime.global_ordinal()]]
         self._write(tensors, [_xm.collective_permute(tensor, pair) for tensor in tensors])
-        return _finished(tensors)
+        return _FinishedWork(tensors)
 
     def barrier(self, opts: Any = None) -> Any:
         _replicas.exchange(None)
-        return _finished([])
+        return _FinishedWork([])
 
 
 class _Shared:

@@ -6,9 +6,8 @@ Scripts quantize their weights with PyTorch's ops ``quantized_decomposed``, whic
 from __future__ import annotations
 
 import torch
+import torch.ao.quantization.quantize_fx  # defines the ops quantized_decomposed
 from torch import nn
-
-import tt_xla.frontends.torch.private.quantized  # noqa: F401
 
 _XLA = torch.library.Library("xla", "FRAGMENT")
 _XLA.define(
