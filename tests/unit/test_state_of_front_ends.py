@@ -116,7 +116,6 @@ CACHES = {
         "jax.pjrt.structs.struct",
         "torch.aten.decompositions._table",
         "torch.device.buffers._bytes_layout",
-        "torch.device.buffers._bytes_layout",
         "torch.device.buffers._empty_layout",
         "torch.device.chips._chips_of",
         "torch.device.chips.device",

@@ -19,7 +19,7 @@ from tt_xla.environment import selected_system
 from tt_xla.errors import OptionError, UnsupportedOpError
 from tt_xla.frontends.torch import settings
 from tt_xla.frontends.torch.exported import ExportedArgument, lower_exported
-from tt_xla.frontends.torch.private.functions import tree_unflatten
+from tt_xla.frontends.torch.trees import tree_unflatten
 from tt_xla.target import load_target
 
 

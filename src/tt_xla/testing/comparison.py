@@ -330,7 +330,7 @@ def _nodes(tree: Any) -> list[Any] | None:
         if not jax.tree_util.all_leaves([tree]):
             return jax.tree.leaves(tree)
     if "torch" in sys.modules:
-        from tt_xla.frontends.torch.private.functions import tree_leaves
+        from tt_xla.frontends.torch.trees import tree_leaves
 
         parts = tree_leaves(tree)
         if len(parts) != 1 or parts[0] is not tree:

@@ -197,7 +197,7 @@ def on_tt(value: Any) -> Any:
     import torch
 
     from tt_xla.frontends.torch.device import register
-    from tt_xla.frontends.torch.private.functions import tree_map
+    from tt_xla.frontends.torch.trees import tree_map
 
     register()
     if isinstance(value, torch.nn.Module):
@@ -244,7 +244,7 @@ def run_torch_on_tt(function: Callable[..., Any], *call: Any) -> Any:
     """
     import torch
 
-    from tt_xla.frontends.torch.private.functions import tree_map
+    from tt_xla.frontends.torch.trees import tree_map
 
     run = compiled_on_tt(on_tt(function) if isinstance(function, torch.nn.Module) else function, *call)
     with torch.no_grad():

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch.private.functions import tree_leaves, tree_map
+from tt_xla.frontends.torch.trees import tree_leaves, tree_map
 from tt_xla.testing import frameworks
 from tt_xla.testing.comparison import ComparisonConfig
 from tt_xla.testing.compiler_config import CompilerConfig

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,18 @@ BoxedCall = Callable[[list[Any]], Sequence[Any]]
 # Dynamo must not trace these: eager kernels run while it looks for frames to compile, and a model may call the others.
 for _name in ("aten", "device", "outputs", "private", "unwrapped"):
     never_trace_module(f"tt_xla.frontends.torch.{_name}")
+
+
+def _name_generated_code() -> None:
+    """Gives the ``__init__`` methods that ``dataclass`` writes the file of their class, by which dynamo skips them."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("tt_xla.frontends.torch.device.")]
+    classes = {item for module in modules for item in vars(module).values() if dataclasses.is_dataclass(item)}
+    for item in classes:
+        code = item.__init__.__code__
+        item.__init__.__code__ = code.replace(co_filename=str(sys.modules[item.__module__].__file__))
+
+
+_name_generated_code()
 
 
 def tt(

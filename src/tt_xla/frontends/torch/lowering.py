@@ -29,8 +29,9 @@ from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, grap
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
 from tt_xla.frontends.torch.numbers import number, open_numbers, reader
 from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
-from tt_xla.frontends.torch.private.functions import tree_map_only, without_dispatch_modes
+from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
+from tt_xla.frontends.torch.trees import tree_map_only
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.host import wide
 from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role

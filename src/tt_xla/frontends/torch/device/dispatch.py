@@ -26,8 +26,8 @@ from tt_xla.frontends.torch.device.signatures import Signature, signature_of
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.drawn import DRAWN
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, kernel_for_xla
-from tt_xla.frontends.torch.private.functions import tree_leaves
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.trees import tree_leaves
 
 MAX_NODES = 10_000
 """Number of recorded ops after which they run by themselves. A script that reads no result would fill the memory."""

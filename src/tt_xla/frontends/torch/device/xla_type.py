@@ -15,8 +15,8 @@ import torch
 from tt_xla.frontends.torch.device import chips, metrics
 from tt_xla.frontends.torch.private import xla_type
 from tt_xla.frontends.torch.private.device_guard import register_xla_guard
-from tt_xla.frontends.torch.private.functions import tree_map_only
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.trees import tree_map_only
 
 _LIBRARIES: list[torch.library.Library] = []
 """The library that holds the kernel; one that is garbage-collected removes it."""

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DataParallel
 
-from tt_xla.frontends.torch.private.functions import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
+from tt_xla.frontends.torch.trees import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 
 _SAME_NAMES = (
     *("empty_cache", "memory_allocated", "memory_reserved", "memory_stats", "max_memory_allocated"),

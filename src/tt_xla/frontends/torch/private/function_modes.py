@@ -41,10 +41,11 @@ current_modes = _get_current_function_mode_stack
 def insert(mode: TorchFunctionMode) -> None:
     """Puts a mode below those that are entered as contexts, since the end of a context takes the highest mode off.
 
-    The mode of a default device stays the lowest, where PyTorch looks for it.
+    The mode of ``torch.set_default_device`` stays the lowest, where PyTorch looks for it. ``with torch.device()`` is a
+    context like others; C++ has entered it, so it remembers no device.
     """
     others = _popped()
-    if others and isinstance(others[0], DeviceContext):
+    if others and isinstance(others[0], DeviceContext) and hasattr(others[0], "old_device"):
         TorchFunctionMode.__enter__(others.pop(0))
     for other in [mode, *others]:
         TorchFunctionMode.__enter__(other)

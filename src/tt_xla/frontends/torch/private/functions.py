@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tt_xla.frontends.torch.private.names import names_of
@@ -21,37 +20,12 @@ def profiling_all_threads() -> Any:
     return ExperimentalConfig(profile_all_threads=True)
 
 
-def tree_unflatten(leaves: list[Any], structure: Any) -> Any:
-    """Returns the tree of a structure, which :func:`tree_flatten` returned, with other leaves."""
-    return structure.unflatten(leaves)
-
-
-def tree_leaves(tree: Any) -> list[Any]:
-    """Returns the leaves of a tree."""
-    return tree_flatten(tree)[0]
-
-
-def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
-    """Returns a tree where ``function`` has replaced each leaf."""
-    return tree_map_only(object, function, tree)
-
-
-def tree_map_only(kind: type | tuple[type, ...], function: Callable[[Any], Any], tree: Any) -> Any:
-    """Returns a tree where ``function`` has replaced each leaf of the classes ``kind``."""
-    leaves, structure = tree_flatten(tree)
-    return tree_unflatten([function(leaf) if isinstance(leaf, kind) else leaf for leaf in leaves], structure)
-
-
 __all__ = [
     "decomposition_table",
     "flex_math_attention",
     "profiling_all_threads",
     "setup_python_device",
     "tree_flatten",
-    "tree_leaves",
-    "tree_map",
-    "tree_map_only",
-    "tree_unflatten",
     "treespec_dumps",
     "treespec_loads",
     "without_dispatch_modes",

@@ -15,9 +15,9 @@ from torch_xla.core.xla_model import fork_rng as _fork_rng
 
 from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
-from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
-from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.private.tracing import traced as _traced
+from tt_xla.frontends.torch.trees import tree_flatten as _flatten
+from tt_xla.frontends.torch.trees import tree_unflatten as _unflatten
 
 
 class _ByName(dict[str, Callable[..., Any]]):

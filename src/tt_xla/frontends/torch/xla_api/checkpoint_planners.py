@@ -21,7 +21,7 @@ from torch.distributed.checkpoint.planner import (
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShard, XLAShardedTensor
 
-from tt_xla.frontends.torch.private.functions import tree_map_only
+from tt_xla.frontends.torch.trees import tree_map_only
 from tt_xla.frontends.torch.xla_api.checkpoint_shards import CpuShards, chunk_of, filled_shards, is_sharded_tensor
 
 

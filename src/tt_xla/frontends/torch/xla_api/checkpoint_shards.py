@@ -10,7 +10,7 @@ import torch_xla.distributed.spmd as _spmd
 from torch.distributed.checkpoint.metadata import ChunkStorageMetadata
 from torch_xla.distributed.spmd.xla_sharded_tensor import XLAShard, XLAShardedTensor
 
-from tt_xla.frontends.torch.private.functions import tree_map
+from tt_xla.frontends.torch.trees import tree_map
 
 
 @dataclass

@@ -21,11 +21,11 @@ from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 from tt_xla.frontends.torch.device.signatures import signature_of as _signature_of
 from tt_xla.frontends.torch.private.fake import FakeTensor as _FakeTensor
-from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
-from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes as _without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import OpOverload as _OpOverload
 from tt_xla.frontends.torch.private.tracing import traced as _traced
+from tt_xla.frontends.torch.trees import tree_flatten as _flatten
+from tt_xla.frontends.torch.trees import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.xla_api.donor_op import take_from as _take_from
 from tt_xla.frontends.torch.xla_api.donor_op import taking_donations as _taking_donations
 

@@ -14,7 +14,7 @@ import torch_xla.runtime as _runtime
 from torch import nn
 from torch_xla.distributed.fsdp.wrap import recursive_wrap as _recursive_wrap
 
-from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
+from tt_xla.frontends.torch.trees import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api.fsdp_shards import PREFIX as _PREFIX
 from tt_xla.frontends.torch.xla_api.fsdp_shards import Sharing as _Sharing
 from tt_xla.frontends.torch.xla_api.fsdp_shards import gathering as _gathering

@@ -13,11 +13,11 @@ from functorch.compile import make_boxed_func as _make_boxed_func
 
 from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.loops import Scan as _Loop
-from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
-from tt_xla.frontends.torch.private.functions import tree_leaves as _leaves
-from tt_xla.frontends.torch.private.functions import tree_map as _tree_map
-from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.private.tracing import count_of_writes as _count_of_writes
+from tt_xla.frontends.torch.trees import tree_flatten as _flatten
+from tt_xla.frontends.torch.trees import tree_leaves as _leaves
+from tt_xla.frontends.torch.trees import tree_map as _tree_map
+from tt_xla.frontends.torch.trees import tree_unflatten as _unflatten
 
 Carry = Any
 X = Any

@@ -18,8 +18,8 @@ from tt_xla.frontends.torch.device import marking as _marking
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE as _DEVICE_TYPE
 from tt_xla.frontends.torch.device.placements import Placement as _Placement
-from tt_xla.frontends.torch.private.functions import tree_flatten as _tree_flatten
-from tt_xla.frontends.torch.private.functions import tree_unflatten as _tree_unflatten
+from tt_xla.frontends.torch.trees import tree_flatten as _tree_flatten
+from tt_xla.frontends.torch.trees import tree_unflatten as _tree_unflatten
 from tt_xla.frontends.torch.xla_api import finder as _finder
 from tt_xla.frontends.torch.xla_api.spmd_linear import (
     EinsumLinear,

@@ -17,8 +17,9 @@ import torch
 from tt_xla.frontends.torch.exported import lower_exported as _lower_exported
 from tt_xla.frontends.torch.exported import run_decompositions as _run_decompositions
 from tt_xla.frontends.torch.lowering import to_numpy as _to_numpy
-from tt_xla.frontends.torch.private.functions import tree_flatten, tree_unflatten, treespec_dumps, treespec_loads
+from tt_xla.frontends.torch.private.functions import treespec_dumps, treespec_loads
 from tt_xla.frontends.torch.saved_module import saved as _saved
+from tt_xla.frontends.torch.trees import tree_flatten, tree_unflatten
 from tt_xla.frontends.torch.xla_api import stablehlo_runs as _runs
 
 _NONE = "NoneType"

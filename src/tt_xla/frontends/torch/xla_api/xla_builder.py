@@ -20,8 +20,8 @@ from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.aten.registry import DTYPES as _DTYPES
 from tt_xla.frontends.torch.device.donation import placeholder as _placeholder
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _PT_XLA_TYPE_MAP
-from tt_xla.frontends.torch.private.functions import tree_flatten as _flatten
-from tt_xla.frontends.torch.private.functions import tree_unflatten as _unflatten
+from tt_xla.frontends.torch.trees import tree_flatten as _flatten
+from tt_xla.frontends.torch.trees import tree_unflatten as _unflatten
 from tt_xla.frontends.torch.xla_api.builder_ops import XLA_TYPES as _XLA_PT_TYPE_MAP
 from tt_xla.frontends.torch.xla_api.builder_ops import (
     Computation,

@@ -20,8 +20,8 @@ from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device.placements import replicate as _replicate
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
-from tt_xla.frontends.torch.private.functions import tree_leaves as _tree_leaves
-from tt_xla.frontends.torch.private.functions import tree_map_only as _tree_map_only
+from tt_xla.frontends.torch.trees import tree_leaves as _tree_leaves
+from tt_xla.frontends.torch.trees import tree_map_only as _tree_map_only
 from tt_xla.frontends.torch.xla_api import random_states as _random_states
 from tt_xla.frontends.torch.xla_api.closures import StepClosures as _StepClosures
 from tt_xla.frontends.torch.xla_api.collectives import (
