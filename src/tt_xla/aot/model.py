@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import weakref
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,8 +20,8 @@ from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
 from tt_xla.runtime.lifetimes import ended, new_version
 
-_MODELS: weakref.WeakSet[Model] = weakref.WeakSet()
-"""Models of the process, whose weights lie on the chips."""
+_HELD: Counter[int] = Counter()
+"""Bytes of the weights of all models by chip."""
 
 
 class Model:
@@ -47,9 +49,10 @@ class Model:
         self._versions = {name: new_version() for name in package.weights}
         self._updated = {name for name in package.manifest.updates if isinstance(name, str)}
         self._executables: dict[tuple[Shape, ...], Any] = {}
-        _MODELS.add(self)
-        weakref.finalize(self, _end, self._versions)
-        self.device.count_tensors("packages", lambda: _held(chip))
+        nbytes = sum(weight.nbytes for weight in package.weights.values())
+        _HELD[self.device.index] += nbytes
+        weakref.finalize(self, _end, self._versions, self.device.index, nbytes)
+        self.device.count_tensors("packages", functools.partial(_HELD.__getitem__, self.device.index))
         if package.manifest.system != self.device.name:
             logger().warning(
                 "The package of '%s' was compiled for %s, and this process has %s: its programs are compiled again.",
@@ -183,15 +186,9 @@ class Model:
         return program
 
 
-def _held(chip: int) -> int:
-    """Returns the bytes of the weights of all models on a chip."""
-    return sum(
-        weight.nbytes for model in _MODELS if model.device.index == chip for weight in model.package.weights.values()
-    )
-
-
-def _end(versions: Mapping[str, int]) -> None:
-    """Ends what executables keep of a model's weights."""
+def _end(versions: Mapping[str, int], chip: int, nbytes: int) -> None:
+    """Ends what executables keep of a model's weights, which take memory of a chip no more."""
+    _HELD[chip] -= nbytes
     for version in versions.values():
         ended(version)
 

@@ -290,7 +290,7 @@ def test_a_small_expression_takes_a_bounded_number_of_calls(monkeypatch):
     sys.setprofile(lambda frame, event, argument: events.append(event))
     compute()
     sys.setprofile(None)
-    assert events.count("call") + events.count("c_call") <= 336
+    assert events.count("call") + events.count("c_call") <= 340  # 4 of them if a packaged model is on the chip too
 
 
 # Host ops, modes, errors ---------------------------------------------------------------------------------------------
