@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
+from tt_xla.frontends.torch.device import buffer_of
 from tt_xla.runtime.ttnn import launch
 
 if TYPE_CHECKING:
@@ -93,6 +94,15 @@ def test_results_of_torch_programs_stay_on_the_card(crossing: Crossing) -> None:
     torch.testing.assert_close(doubled.cpu(), expected + expected, atol=1e-2, rtol=1e-2)
     value.add_(value)
     torch.testing.assert_close(step(value).cpu(), torch.tanh(2 * expected), atol=1e-2, rtol=1e-2)
+
+
+def test_a_result_that_the_host_writes_to_is_sent_again(stand_in: StandIn) -> None:
+    step = torch.compile(torch.tanh, backend="tt", dynamic=False)
+    value = step(torch.rand(32, 32).to("tt"))
+    buffer = buffer_of(value)
+    buffer.writable_alias(value).fill_(2)  # as ops that run on the host do
+    buffer.mark_written()
+    torch.testing.assert_close(step(value).cpu(), torch.full((32, 32), 2.0).tanh(), atol=1e-2, rtol=1e-2)
 
 
 def test_a_cache_of_torch_stays_on_the_card(crossing: Crossing) -> None:
