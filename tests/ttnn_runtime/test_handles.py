@@ -89,6 +89,18 @@ def test_an_argument_that_is_written_to_stays_on_the_card(crossing: Crossing, do
     torch.testing.assert_close(kept.read(), expected)
 
 
+def test_a_donated_result_that_is_passed_twice_is_read_as_it_was(stand_in: StandIn) -> None:
+    text = CACHE.replace("%n: tensor<1x2x32x32xf32>)", "%n: tensor<1x2x32x32xf32>, %old: tensor<1x2x64x32xf32>)")
+    text = text.replace("-> tensor<1x2x64x32xf32> {", "-> (tensor<1x2x64x32xf32>, tensor<1x2x64x32xf32>) {", 1)
+    text = text.replace("  return %2 :", "  %3 = stablehlo.tanh %old : tensor<1x2x64x32xf32>\n  return %2, %3 :")
+    text = text.replace("%3 : tensor<1x2x64x32xf32>\n}", "%3 : tensor<1x2x64x32xf32>, tensor<1x2x64x32xf32>\n}")
+    (cache,) = loaded(CACHE).run_keeping([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])
+    before, new = cache.read(), torch.rand(1, 2, 32, 32)
+    written, read = loaded(text).run_keeping([cache, new, cache], [None, None, None], (0,))
+    torch.testing.assert_close(read.read(), before.tanh())
+    torch.testing.assert_close(written.read()[:, :, :32], new.tanh())
+
+
 def test_a_donated_result_cannot_be_read(stand_in: StandIn) -> None:
     executable = loaded(CACHE)
     (first,) = executable.run_keeping([torch.rand(1, 2, 64, 32), torch.rand(1, 2, 32, 32)], [None, None])

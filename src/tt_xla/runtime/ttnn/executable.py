@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 import weakref
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, hold
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.steps import context_of
-from tt_xla.runtime.transfer import Declared, Token, Version, widen
+from tt_xla.runtime.transfer import Token, Version, widen
 from tt_xla.runtime.ttnn.handles import Handle, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
@@ -99,10 +100,10 @@ class TTNNExecutable(Executable):
         self._arguments = [self._entry.values[value] for value in self._entry.arguments]
         written = {self._entry.arguments[position]: position for position in self._written}
         self._results = [
-            (self._entry.values[value], shape_and_type, written.get(value))
-            for value, shape_and_type in zip(self._entry.results, self._declared, strict=True)
+            (type_and_shape, self._entry.values[value], written.get(value))
+            for value, type_and_shape in zip(self._entry.results, self._declared, strict=True)
         ]
-        """For each result: what it is on the device and for the caller, and position of the argument that it was."""
+        """For each result: what it is for the caller and on the device, and position of the argument that it was."""
         self._host_calls = self._bind_host_calls()
         self.device_us: float | None = None
         """Kernel time of the last run in microseconds; measured only with ``TTXLA_TTNN_PROFILE``."""
@@ -222,7 +223,7 @@ class TTNNExecutable(Executable):
         if self._loaded != self._worker.generation:
             self._load()
         request = self._bind(arguments, tokens, donated)
-        handles = [Handle(self._contents, self.program.name, *result) for result in self._kept()] if keeps else []
+        handles = [Handle(self._contents, self.program.name, *result) for result in self._results] if keeps else []
         message = {
             "do": "run",
             "program": self._number,
@@ -257,21 +258,19 @@ class TTNNExecutable(Executable):
         self._check_results(answer, arrays)
         return [
             widen(to_tensor(array, spec), declared)
-            for array, (spec, declared, _) in zip(arrays, self._results, strict=True)
+            for array, (declared, spec, _) in zip(arrays, self._results, strict=True)
         ]
-
-    def _kept(self) -> list[tuple[Declared, TensorSpec, int | None]]:
-        return [(declared, spec, argument) for spec, declared, argument in self._results]
 
     def _bind(self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int]) -> _Request:
         """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run."""
-        request = _Request()
+        request, times = _Request(), Counter(map(id, arguments))
         for position, argument in enumerate(arguments):
             name, token, written = self._names[position], tokens[position], position in self._written
             if isinstance(argument, Handle):
                 number = argument.number
                 if written:
-                    (request.consumed if position in donated else request.copied).append(name)
+                    is_consumed = position in donated and times[id(argument)] == 1
+                    (request.consumed if is_consumed else request.copied).append(name)
             elif token is None or written:
                 self._bound.pop(position, None)
                 request.arrays[name] = to_array(argument)
@@ -375,7 +374,7 @@ def _names_of_shards(program: Program, expansion: Expansion, name: Callable[[int
 
 @dataclass
 class _Request:
-    """What a run tells the worker about its arguments, by their names.
+    """The part of a request that is about arguments, by their names.
 
     Attributes:
         arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.

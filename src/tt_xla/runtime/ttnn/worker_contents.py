@@ -1,4 +1,4 @@
-"""What programs in a worker share: contents of tensors, and what const-eval functions made of them.
+"""Programs in a worker share the contents of tensors, and the results of const-eval functions.
 
 The worker's script imports this module, so it imports no tt_xla either.
 """
