@@ -77,7 +77,7 @@ class Chips:
 
 
 class Pressure:
-    """What was recorded since the last run.
+    """Counts of the ops recorded since the last run.
 
     Attributes:
         nodes: number of nodes.

@@ -17,7 +17,7 @@ _HANDLES = itertools.count(1)
 
 
 class Profile:
-    """What one ``jax.profiler.trace`` sees of the chips."""
+    """The runs on chips that one ``jax.profiler.trace`` records."""
 
     def __init__(self) -> None:
         self._observing = contextlib.ExitStack()

@@ -38,7 +38,7 @@ _WRITING = Lock()
 
 
 class Graph(NamedTuple):
-    """What a report says about a graph.
+    """The contents of a report about a graph.
 
     Attributes:
         key: text that identifies the graph in this process.

@@ -57,7 +57,7 @@ def machine() -> bytes:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a source uses of others.
+    """The other files and libraries that a source uses.
 
     Attributes:
         flags: further flags of the compiler, such as the folders of their headers.
