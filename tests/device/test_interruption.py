@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 
 import pytest
@@ -42,8 +43,13 @@ def test_an_end_arrives_in_its_call_or_never() -> None:
     worker.start()
     started.wait()
     draw = random.Random(0)
-    while worker.is_alive():
-        interruption.end(number + draw.choice((0, 0, 0, 1)))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        while worker.is_alive():
+            interruption.end(number + draw.choice((0, 0, 0, 1)))
+    finally:
+        sys.setswitchinterval(interval)
     worker.join()
     assert outside == []
     assert sum(outcomes.values()) == calls

@@ -8,12 +8,13 @@ import subprocess
 import sys
 
 import jax
+import jax.export
 import jax.numpy as jnp
 from jax.experimental import serialize_executable
 
 LOADING = """
 import pickle, sys
-import jax, jax.numpy as jnp
+import jax, jax.export, jax.numpy as jnp
 from jax.experimental import serialize_executable
 from tt_xla import stage_times
 

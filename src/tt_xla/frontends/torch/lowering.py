@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
 import torch
 from jaxlib import xla_client

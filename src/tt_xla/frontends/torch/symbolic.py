@@ -37,7 +37,7 @@ def symbols(sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any]) -> Iterato
     if not found:
         yield
         return
-    import jax
+    import jax.export
 
     constraints: list[str] = []
     for symbol in found:
