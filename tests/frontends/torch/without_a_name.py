@@ -119,9 +119,11 @@ def chips() -> Any:
 
 def replicas() -> Any:
     import torch_xla.distributed.xla_backend
-    import torch_xla.distributed.xla_multiprocessing
+    import torch_xla.distributed.xla_multiprocessing as xmp
 
-    return torch_xla.device().type
+    ordinals: list[int] = []
+    xmp.spawn(ordinals.append)
+    return sorted(ordinals)
 
 
 def sharded() -> Any:

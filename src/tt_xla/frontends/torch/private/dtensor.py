@@ -1,4 +1,4 @@
-"""Subclasses of ``DTensor``: its description, and a way to make them."""
+"""Subclasses of ``DTensor``: a way to make them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import torch
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("dtensor"):
-    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-
     make_subclass = torch.Tensor._make_subclass
     """``make_subclass(cls, tensor)`` returns a tensor of a subclass over the same memory, no view for autograd."""
 
-__all__ = ["DTensorSpec", "TensorMeta", "make_subclass"]
+__all__ = ["make_subclass"]

@@ -175,17 +175,14 @@ PARTS: Mapping[str, Part] = {
         "torch_xla's XLAShardedTensor",
         {
             "torch.Tensor._make_subclass": "a tensor of the class over another one's memory, no view for autograd",
-            "torch.distributed.tensor._dtensor_spec.DTensorSpec": "placements of a sharded tensor",
-            "torch.distributed.tensor._dtensor_spec.TensorMeta": "shape of a sharded tensor",
         },
     ),
     "process_groups": Part(
         "torch_xla's process group",
         {
             "torch._C._distributed_c10d._set_thread_isolation_mode": "process groups of the replicas in one process",
-            "torch.distributed.distributed_c10d._world": "process groups of the replicas in one process",
             "torch.nn.parallel.DistributedDataParallel._active_ddp_module": "ends forward passes of replicas",
-            "torch.testing._internal.distributed.multi_threaded_pg.ThreadLocalWorld": "process groups of the replicas",
+            "torch.testing._internal.distributed.multi_threaded_pg._install_threaded_pg": "groups of the replicas",
         },
     ),
     "checkpoints": Part(

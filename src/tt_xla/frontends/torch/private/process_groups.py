@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed import distributed_c10d
 from torch.nn.parallel import DistributedDataParallel
 
 from tt_xla.frontends.torch.private.names import names_of
@@ -14,8 +14,7 @@ from tt_xla.frontends.torch.private.names import names_of
 with names_of("process_groups"):
     from torch._C._distributed_c10d import _set_thread_isolation_mode
 
-    distributed_c10d._world  # noqa: B018  # replaced below
-    DistributedDataParallel._active_ddp_module  # noqa: B018
+    DistributedDataParallel._active_ddp_module  # noqa: B018  # set below
 
 
 class FinishedWork(dist.Work):
@@ -53,13 +52,16 @@ def keep_groups_per_thread() -> None:
 
     PyTorch has those of the process in one variable.
     """
-    with names_of("process_groups"):
-        from torch.testing._internal.distributed.multi_threaded_pg import ThreadLocalWorld
+    if not dist.is_initialized():
+        _keep_groups_per_thread()
 
-    if isinstance(distributed_c10d._world, ThreadLocalWorld) or dist.is_initialized():
-        return
-    local: Any = ThreadLocalWorld()
-    distributed_c10d._world = local
+
+@functools.cache
+def _keep_groups_per_thread() -> None:
+    with names_of("process_groups"):
+        from torch.testing._internal.distributed.multi_threaded_pg import _install_threaded_pg
+
+    _install_threaded_pg()
     _set_thread_isolation_mode(True)
 
 

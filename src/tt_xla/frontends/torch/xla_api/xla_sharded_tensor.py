@@ -19,8 +19,6 @@ from torch.distributed.tensor import Shard as _Shard
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
 from tt_xla.frontends.torch.device.marking import placement_of as _placement_of
-from tt_xla.frontends.torch.private.dtensor import DTensorSpec as _DTensorSpec
-from tt_xla.frontends.torch.private.dtensor import TensorMeta as _TensorMeta
 from tt_xla.frontends.torch.private.dtensor import make_subclass as _make_subclass
 from tt_xla.ir import mesh as _mesh
 from tt_xla.runtime.mesh.shards import join as _join
@@ -241,7 +239,9 @@ class XLAShardedTensor(_DTensor):
         dims = _mesh.spec_axes(partition_spec, (), len(mesh_shape))
         split = {axis: dim for dim, axes in enumerate(dims) for axis in axes}
         placed = tuple(_Shard(split[axis]) if axis in split else _Replicate() for axis in range(len(mesh_shape)))
-        return _DTensorSpec(mesh, placed, tensor_meta=_TensorMeta(self.shape, self.stride(), self.dtype))
+        shape, stride = self.shape, self.stride()
+        shown = torch.empty_strided(shape, stride, dtype=self.dtype, device="meta")
+        return _DTensor.from_local(shown, mesh, placed, run_check=False, shape=shape, stride=stride)._spec
 
     def invalidate_spec_cache(self) -> None:
         """Drops the kept ``DTensorSpec``."""
