@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -34,24 +35,33 @@ class StandIn:
         return counts
 
 
-@pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """Selects the runtime with the replacement for ttnn, which acts as an installed p150."""
-    created = StandIn(tmp_path / "log", tmp_path / "tan")
+@contextlib.contextmanager
+def installed_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **variables: str) -> Iterator[None]:
+    """Selects the runtime with a worker that runs this interpreter and acts as an installed p150."""
     monkeypatch.setattr(launch, "CARDS", tmp_path)
-    for name, value in {
-        "TTXLA_RUNTIME": "ttnn",
-        "TTXLA_SYSTEM": "p150",
-        "TTXLA_TTNN_PYTHON": sys.executable,
-        "PYTHONPATH": str(STAND_IN),
-        "STAND_IN_LOG": str(created.log),
-        "STAND_IN_TAN": str(created.tan),
-    }.items():
+    own = {"TTXLA_RUNTIME": "ttnn", "TTXLA_SYSTEM": "p150", "TTXLA_TTNN_PYTHON": sys.executable}
+    for name, value in (own | variables).items():
         monkeypatch.setenv(name, value)
     launch.close_workers()
     torch._dynamo.reset()
-    yield created
+    yield
     launch.close_workers()
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """Selects the runtime with the replacement for ttnn."""
+    created = StandIn(tmp_path / "log", tmp_path / "tan")
+    variables = {"STAND_IN_LOG": str(created.log), "STAND_IN_TAN": str(created.tan), "PYTHONPATH": str(STAND_IN)}
+    with installed_card(tmp_path, monkeypatch, **variables):
+        yield created
+
+
+@pytest.fixture
+def emulated_ttnn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Selects the runtime with our own ttnn, which has all ops and computes them on the emulated card."""
+    with installed_card(tmp_path, monkeypatch):
+        yield
 
 
 @dataclass
@@ -67,7 +77,14 @@ class Crossing:
 
 
 @pytest.fixture
-def crossing(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> Crossing:
+def crossing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Crossing:
+    """Counts what crosses, with the replacement for ttnn unless the test asks for our own."""
+    if "emulated_ttnn" not in request.fixturenames:
+        request.getfixturevalue("stand_in")
+    return counted_crossing(monkeypatch)
+
+
+def counted_crossing(monkeypatch: pytest.MonkeyPatch) -> Crossing:
     counted, request, read = Crossing(), Worker.request, Worker.read
 
     def counting(self: Worker, message: dict[str, Any], arrays: Mapping[str, Any], *rest: Any) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def test_a_buffer_that_torch_writes_to_stays_on_the_device(stand_in: StandIn) ->
             calls = stand_in.calls()
             sent.append((calls["fill_cache"], calls["to_device"]))
             torch.testing.assert_close(model.keys.cpu(), expected, atol=1e-2, rtol=1e-2)
-    assert sent == [(1, 2), (1, 1), (1, 2), (1, 1)]
+    assert sent == [(1, 2), (1, 1), (1, 1), (1, 1)]
 
 
 def test_results_of_torch_programs_stay_on_the_card(crossing: Crossing) -> None:
@@ -90,7 +90,7 @@ def test_results_of_torch_programs_stay_on_the_card(crossing: Crossing) -> None:
     assert crossing.take() == (value.nbytes, 0)
     torch.testing.assert_close(value.cpu(), expected, atol=1e-2, rtol=1e-2)
     assert crossing.take() == (0, value.nbytes)
-    doubled = value + value  # recorded ops read it on the host
+    doubled = value + value
     torch.testing.assert_close(doubled.cpu(), expected + expected, atol=1e-2, rtol=1e-2)
     value.add_(value)
     torch.testing.assert_close(step(value).cpu(), torch.tanh(2 * expected), atol=1e-2, rtol=1e-2)

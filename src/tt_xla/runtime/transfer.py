@@ -60,6 +60,8 @@ class ArgumentReader:
         self.distinguishes_contents = False
         """Whether a parameter or constant becomes a new tensor object when its contents change. Set by executables that
         cache something computed from one."""
+        self.remembers_inputs = False
+        """Whether inputs whose contents have a version get tokens too, as parameters and constants do."""
         self.new_versions: list[int] = []
         """Versions cached since this list was last cleared."""
         if len(program.arguments) != len(entry.arguments):
@@ -122,7 +124,8 @@ class ArgumentReader:
                 raise self._mismatch(slot, tensor)
             if slot.may_repeat:
                 tensor = self._recognized(slot, tensor, version)
-            if not slot.persistent or (version is None and not self.distinguishes_contents):
+            is_remembered = slot.persistent or (self.remembers_inputs and version is not None)
+            if not is_remembered or (version is None and not self.distinguishes_contents):
                 tokens.append(None)
                 arguments.append(tensor if slot.passes_through else self._narrowed(slot, tensor))
             else:

@@ -118,7 +118,6 @@ def chips() -> Any:
 
 
 def replicas() -> Any:
-    import torch_xla.distributed.xla_backend
     import torch_xla.distributed.xla_multiprocessing as xmp
 
     ordinals: list[int] = []

@@ -54,6 +54,11 @@ class Loaded(NamedTuple):
     chosen: Sequence[Placement | None] = ()
     keeps: bool = False
 
+    @property
+    def call(self) -> Callee:
+        """What runs it and leaves the results on a card, where that can be."""
+        return self.executable.run_keeping if self.keeps and self.executable is not None else self.run
+
 
 class _Programs(dict[tuple[str, CompileOptions, str], Program]):
     """The session's programs by hash of the module, options and system, the least recently requested first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from tt_xla.frontends.torch.device.buffers import (
     buffer_of,
     resolve_argument,
     reuse_aliases,
+    synchronize_for,
 )
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, drawing_on
 from tt_xla.frontends.torch.device.geometry import contiguous_strides
@@ -94,9 +95,8 @@ class Executor(OutputCode):
         self._checks = lowered.checks
         self._views = lowered.views
         self._numbers = lowered.numbers
-        self._permuted = [(position, order) for position, order in enumerate(lowered.input_orders) if order is not None]
-        self._prepared_on_host = {position for position, _ in self._permuted} | set(lowered.views)
-        """Positions of arguments that are changed before the program is called."""
+        self._order_of = {position: order for position, order in enumerate(lowered.input_orders) if order is not None}
+        """Order of dimensions in which the program takes an argument, where it is not the graph's, by position."""
         self._extras = [
             (make, new_version() if constant else None)
             for make, constant in zip(lowered.extras, lowered.constant, strict=True)
@@ -157,9 +157,8 @@ class Executor(OutputCode):
         options = current.with_own(self._options)
         with without_dispatch_modes():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
-        self._call, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
-        if self._keeps and self._executable is not None:
-            self._call = self._executable.run_keeping
+        _, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
+        self._call = loaded.call
         self._settings, self._cached = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
@@ -184,7 +183,7 @@ class Executor(OutputCode):
 
     def _run(self, args: list[Any]) -> list[torch.Tensor]:
         """Runs the program and returns its results, wrapped."""
-        tensors: list[torch.Tensor] = [args[position] for position in self._tensors]
+        tensors: list[Any] = [args[position] for position in self._tensors]
         has_new_placements = (placements.in_use() or self._placements) and self._has_new_placements(tensors)
         if has_new_placements or self._settings is not settings.current():
             try:
@@ -195,13 +194,14 @@ class Executor(OutputCode):
         if self._chosen:
             self._place(tensors)
         versions: list[int | None] = [None] * len(tensors)
-        donated = self._gather(tensors, versions)
+        donated, shared = self._gather(tensors, versions)
         for check in self._checks:
             check(tensors, versions)
         for position in self._views:
             tensors[position] = tensors[position].resolve_conj().resolve_neg()
-        for position, order in self._permuted:
-            tensors[position] = tensors[position].permute(order)
+        for position, order in self._order_of.items():
+            if isinstance(tensors[position], torch.Tensor):
+                tensors[position] = tensors[position].permute(order)
         if self._extras:
             with drawing_on(self._chip):
                 tensors += [make() for make, _ in self._extras]
@@ -211,7 +211,7 @@ class Executor(OutputCode):
             versions.append(None)
         assert self._call is not None
         try:
-            results = self._call(tensors, versions, donated)
+            results = self._call(tensors, versions, donated.keys() - shared)
         except ResourceExhaustedError as error:
             as_torch_error(error)
             raise
@@ -248,22 +248,40 @@ class Executor(OutputCode):
                 results.append(handle.read() if wrap is None else wrap(handle.read()))
         return results
 
-    def _handle(self, position: int, tensor: torch.Tensor) -> Handle | None:
-        """Returns what the card has of an argument, if the program can take it there; otherwise None."""
-        executable: Any = self._executable
-        handle = buffer_of(tensor).kept_for(tensor)
-        if (
-            handle is None
-            or position in self._prepared_on_host
-            or (self._checks and not handle.dtype.is_floating_point)
-        ):
-            return None
-        return handle if executable.takes(position, handle) else None
+    def _handles(self, tensors: Sequence[torch.Tensor], positions: Iterable[int]) -> dict[int, Handle]:
+        """Returns what a card has of some arguments and the program takes there, by position.
+
+        Recorded ops that compute an argument run before. Views of what the card has are copied there.
+        """
+        found: dict[int, Handle] = {}
+        copies: dict[int, torch.Tensor] = {}
+        for position in positions:
+            tensor = tensors[position]
+            if tensor.is_cpu or position in self._views or (self._checks and not tensor.dtype.is_floating_point):
+                continue
+            buffer, order = buffer_of(tensor), self._order_of.get(position)
+            if buffer.pending:
+                synchronize_for(buffer)
+            if buffer.kept is None:
+                continue
+            ordered = tensor if order is None else tensor.permute(order)
+            handle = buffer.kept_for(ordered)
+            if handle is not None:
+                found[position] = handle
+            elif position not in self._written:
+                copies[position] = ordered.detach().clone(memory_format=torch.contiguous_format)
+        for position, copy in copies.items():
+            if buffer_of(copy).pending:
+                synchronize_for(buffer_of(copy))
+            if (handle := buffer_of(copy).kept_for(copy)) is not None:
+                found[position] = handle
+        takes = self._executable.takes if self._executable is not None else None
+        return {position: each for position, each in found.items() if takes is not None and takes(position, each)}
 
     def _has_new_placements(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Records the placements of the arguments; returns whether they differ from those of the last call."""
         current = [placements.placement_of(tensor) for tensor in tensors]
-        for position, order in self._permuted:
+        for position, order in self._order_of.items():
             placement = current[position]
             current[position] = None if placement is None else placement.permuted(order)
         if self._chosen and self._settings is not None and self._has_compiled_placements(current):
@@ -280,10 +298,9 @@ class Executor(OutputCode):
 
     def _place(self, tensors: Sequence[torch.Tensor]) -> None:
         """Gives arguments without a placement the one that the compiler chose."""
-        orders = dict(self._permuted)
         for position, (tensor, chosen) in enumerate(zip(tensors, self._chosen, strict=False)):
             if chosen is not None and not tensor.is_cpu and placements.placement_of(tensor) is None:
-                placements.place(tensor, chosen.permuted(_inverse(orders.get(position))))
+                placements.place(tensor, chosen.permuted(_inverse(self._order_of.get(position))))
 
     def _placed(self, results: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Wraps the results of a program for several chips and gives them their placements."""
@@ -298,20 +315,26 @@ class Executor(OutputCode):
             wrapped.append(tensor)
         return wrapped
 
-    def _gather(self, tensors: list[torch.Tensor], versions: list[int | None]) -> dict[int, torch.Tensor]:
-        """Replaces ``tt`` tensors by CPU tensors over their memory, in place, and sets their versions.
+    def _gather(self, tensors: list[Any], versions: list[int | None]) -> tuple[dict[int, torch.Tensor], set[int]]:
+        """Replaces ``tt`` tensors by what the program reads, in place, and sets their versions.
 
         Returns:
-            The arguments that the program may write to, by position.
+            The arguments that get the program's results, by position, and the positions of those whose memory others
+            read too.
         """
         donated: dict[int, torch.Tensor] = {}
-        for position in reuse_aliases(self._cached, tensors, versions):
+        shared: set[int] = set()
+        others = reuse_aliases(self._cached, tensors, versions)
+        handles = self._handles(tensors, others) if self._keeps else {}
+        for position in others:
             tensor = tensors[position]
             if tensor.is_cpu:
                 continue
-            if self._keeps and (handle := self._handle(position, tensor)) is not None:
+            if (handle := handles.get(position)) is not None:
                 if position in self._written:
                     donated[position] = tensor
+                if buffer_of(tensor).is_read:
+                    shared.add(position)
                 tensors[position] = handle
                 continue
             if position in self._written and tensor.is_contiguous():
@@ -324,13 +347,12 @@ class Executor(OutputCode):
             else:
                 buffer, tensors[position], self._cached[position] = resolve_argument(tensor)
             versions[position] = buffer.version
-        return donated
+        return donated, shared
 
     def _offload(self, executable: Executable, spare: Mapping[int, Spare], args: list[Any]) -> None:
         """Offloads the host bytes of parameters that the program keeps in a form of its own."""
-        permuted = {position for position, _ in self._permuted}
         for position, (version, stand_in, restore) in spare.items():
-            is_argument = position < len(self._tensors) and position not in permuted
+            is_argument = position < len(self._tensors) and position not in self._order_of
             tensor = args[self._tensors[position]] if is_argument else None
             if tensor is not None and not tensor.is_cpu and buffer_of(tensor).version == version:
                 buffer_of(tensor).offload(executable, stand_in, restore)

@@ -88,7 +88,7 @@ class TTNNExecutable(Executable):
             self._names = [f"{self._argument_name(argument)}.{chip}" for argument, chip in expansion.reads]
             self._shards = _names_of_shards(program, expansion, self._argument_name)
             self._sent_results = expansion.holders
-        self.keeps_results = expansion is None
+        self.keeps_results = self._reader.remembers_inputs = expansion is None
         self._lines = self._source.main.splitlines()
         self._number = next(_program_ids)
         self._worker = self._make_worker()
@@ -278,7 +278,7 @@ class TTNNExecutable(Executable):
                 request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
                 continue
             else:
-                number, is_new = self._contents.number_of(token, self._arguments[position].layout.dtype)
+                number, is_new = self._contents.number_of(token, self._arguments[position])
                 if is_new:
                     request.arrays[str(number)] = to_array(argument)
             if self._bound.get(position) != number:

@@ -122,8 +122,8 @@ class WorkerContents:
         self.handles: weakref.WeakSet[Handle] = weakref.WeakSet()
         """Results that may be on the card."""
         self._numbers = itertools.count(1)
-        self._sent: dict[int, dict[tuple[Token, DataType], int]] = {}
-        """Numbers of the arguments that were sent, by version, then by token and element type."""
+        self._sent: dict[int, dict[tuple[Token, DataType, tuple[int, ...]], int]] = {}
+        """Numbers of the arguments that were sent, by version, then by token, element type and shape."""
         self._sent_to = 0
         self._reference: weakref.ref[lifetimes.Keeper] = weakref.ref(self)
 
@@ -137,8 +137,8 @@ class WorkerContents:
         """Returns a number that no contents have had."""
         return next(self._numbers)
 
-    def number_of(self, token: Token, dtype: DataType) -> tuple[int, bool]:
-        """Returns the number of an argument's contents for an element type, and whether they must be sent."""
+    def number_of(self, token: Token, spec: TensorSpec) -> tuple[int, bool]:
+        """Returns the number of an argument's contents on the device, and whether they must be sent."""
         if self._sent_to != self.generation:
             self._sent_to = self.generation
             self._sent.clear()
@@ -148,9 +148,10 @@ class WorkerContents:
         if version not in self._sent:
             lifetimes.keep(version, self._reference)
         numbers = self._sent.setdefault(version, {})
-        if (token, dtype) in numbers:
-            return numbers[token, dtype], False
-        return numbers.setdefault((token, dtype), self.new_number()), True
+        key = token, spec.layout.dtype, spec.shape
+        if key in numbers:
+            return numbers[key], False
+        return numbers.setdefault(key, self.new_number()), True
 
     def forget(self, version: int) -> None:
         """Drops arguments whose contents no longer exist."""

@@ -101,8 +101,8 @@ class Worker:
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
-        self.generation = 0
-        """Number of processes started so far. A new process has none of the programs and tensors of the last one."""
+        self._started = 0
+        """Number of processes started so far."""
         self.trace_region_bytes = 0
         """Size of the trace region that the device was opened with."""
         self.mesh: OpenMesh | None = None
@@ -121,6 +121,11 @@ class Worker:
     def pid(self) -> int | None:
         """Process id of the worker, or None when none is running."""
         return self._running.process.pid if self._alive() and self._running else None
+
+    @property
+    def generation(self) -> int:
+        """Number of the process that runs; 0 for none. No other has its programs and tensors."""
+        return 0 if self._running is None else self._started
 
     def start(self, trace_region_bytes: int = 0, mesh: OpenMesh | None = None) -> None:
         """Starts a process, unless one runs whose device has these chips and a trace region of at least this size.
@@ -141,7 +146,7 @@ class Worker:
         self.mesh = mesh or self.mesh
         self.trace_region_bytes = max(trace_region_bytes, self.trace_region_bytes)
         self._running = self._start()
-        self.generation += 1
+        self._started += 1
         try:
             self.hello = self._receive(self._running)
             self._running.connection.settimeout(self.launch.timeout_seconds)

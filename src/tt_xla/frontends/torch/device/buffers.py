@@ -85,7 +85,6 @@ class Buffer:
         chip: number of the chip that has them.
         version: content version, unique in the process. Every write renews it, so equal versions mean equal contents.
         offloaded: how to restore the bytes, while they are released.
-        kept: the contents as a program left them in the memory of a card; None if they are on the host alone.
 
     The memory of a buffer stays on the account of the session in which it was made.
     """
@@ -96,11 +95,11 @@ class Buffer:
         "_alias_key",
         "_counted_bytes",
         "_host",
+        "_kept",
         "_session",
         "_value",
         "_was_restored",
         "chip",
-        "kept",
         "offloaded",
         "version",
     )
@@ -128,7 +127,7 @@ class Buffer:
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
         self.offloaded: Offloaded | None = None
-        self.kept: Handle | None = None
+        self._kept: Handle | None = None
         self._was_restored = False
         self._counted_bytes: int | None = None
         own.counters[metrics.TENSORS] += 1
@@ -162,7 +161,7 @@ class Buffer:
         """Releases the bytes."""
         if self._counted_bytes is not None:
             self._session.memory[self.chip].count_free(self._counted_bytes)
-            self._counted_bytes = self._host = self.offloaded = self.kept = None
+            self._counted_bytes = self._host = self.offloaded = self._kept = None
 
     def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
         """Releases host bytes that a program can restore.
@@ -198,11 +197,26 @@ class Buffer:
         self._count_bytes(nbytes)
         self._host = self._value = self._alias = self._alias_key = None
         self._renew_version()
-        self.kept = handle
+        self._kept = handle
+
+    @property
+    def kept(self) -> Handle | None:
+        """The contents as a program left them in the memory of a card; None if they are on the host alone."""
+        value = self._value
+        return self._kept if value is None or value.kept is None else value.kept
+
+    @property
+    def is_read(self) -> bool:
+        """Whether recorded ops, or other buffers, may read the present contents, so that nothing may overwrite them."""
+        return self._value is not None
 
     def _fetch(self, handle: Handle) -> torch.Tensor:
         """Brings contents that a card has to the host. The card keeps them too, until somebody writes to the buffer."""
-        host = handle.read()  # without a lock: a program that runs may call code that reads tensors
+        value = self._value  # reads without a lock: a program that runs may call code that reads tensors
+        host = handle.read() if value is None or value.kept is not handle else value.data
+        assert host is not None
+        if value is not None and value.owner is not None and value.owner() not in (None, self):
+            host = host.clone()
         with self._session.restoring:
             if self._host is None:
                 self._host = host
@@ -212,19 +226,19 @@ class Buffer:
     def pending(self) -> bool:
         """Whether recorded ops that have not run compute the contents."""
         value = self._value
-        return self._host is None and value is not None and value.data is None and value.node is not None
+        return self._host is None and value is not None and value.node is not None
 
     @property
     def handle(self) -> int:
         """Content version of the bytes, which buffers have in common while they share them."""
         value = self._value
-        return self.version if value is None or value.data is None else value.version
+        return self.version if value is None or not value.is_computed else value.version
 
     @property
     def is_placeholder(self) -> bool:
         """Whether nothing has or computes the contents."""
         value = self._value
-        return self._host is None and value is not None and value.data is None and value.node is None
+        return self._host is None and value is not None and not value.is_computed and value.node is None
 
     @property
     def is_donated(self) -> bool:
@@ -235,8 +249,8 @@ class Buffer:
     def host(self) -> torch.Tensor:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         while (host := self._host) is None:
-            if self.kept is not None:
-                return self._fetch(self.kept)
+            if (kept := self.kept) is not None:
+                return self._fetch(kept)
             if self.offloaded is not None:
                 return self._restore()
             if self.pending:
@@ -257,7 +271,8 @@ class Buffer:
     def value(self) -> Value:
         """The contents as a base that covers the storage. Nobody may write to its bytes in place while it is in use."""
         if self._value is None:
-            self._value = Value.of(_base_of(self.host))
+            kept = self._kept
+            self._value = Value.of(_base_of(self.host)) if kept is None else Value.of_kept(kept)
             self._value.version = self.version
             self._value.owner = weakref.ref(self)
             self._value.chip = self.chip
@@ -284,7 +299,7 @@ class Buffer:
             self._renew_version()
         if value.node is not None:
             session.current.pending[id(self)] = weakref.ref(self)
-        elif value.owner is None and value.data is not None:
+        elif value.owner is None and value.is_computed:
             self.claim_bytes()  # makes the value's version end together with this buffer's
 
     def claim_bytes(self) -> None:
@@ -292,16 +307,19 @@ class Buffer:
         another thread has replaced by a pending one meanwhile is left alone."""
         with self._session.claiming:
             value = self._value
-            if value is None or value.data is None:
+            if value is None or not value.is_computed:
                 return
             owner = value.owner() if value.owner is not None else None
-            if owner is None or owner is self:
+            is_own = owner is None or owner is self
+            if is_own:
                 value.owner = weakref.ref(self)
                 value.version = self.version
-                self._host = value.data
-            else:
-                self._host = value.data.clone()
-                self._value = None
+            if value.kept is not None:
+                self._count_bytes(value.kept.nbytes)
+                return
+            assert value.data is not None
+            self._host = value.data if is_own else value.data.clone()
+            self._value = value if is_own else None
             self._count_bytes(self._host.untyped_storage().nbytes())
 
     def mark_written(self) -> None:
@@ -315,7 +333,7 @@ class Buffer:
         counters[metrics.ENDED_TENSORS] += 1
         ended(self.version)
         self.version = next(VERSIONS)
-        self.kept = None
+        self._kept = None
 
     def set_host(self, host: torch.Tensor) -> None:
         """Replaces the contents of the whole storage by the bytes of a CPU tensor."""

@@ -63,7 +63,7 @@ def changed_ops(nodes: Sequence[Node]) -> set[Node] | None:
     for node in nodes:
         key.append(node.kind.op)
         for value in node.inputs:
-            key.append(numbers[value.node] if value.data is None and value.node is not None else value.dtype)
+            key.append(numbers[value.node] if value.node is not None else value.dtype)
     forms = session.current.part(_Forms)
     if len(forms) >= _MAX_FORMS:
         forms.clear()
@@ -116,7 +116,7 @@ class Parts:
         host_ops = {*self._on_host}
         self._others = [node for node in nodes if node not in host_ops]
         self._changed = changed
-        self._readers = Counter(value for node in nodes for value in node.inputs if value.data is None)
+        self._readers = Counter(value for node in nodes for value in node.inputs if not value.is_computed)
         self._readers.update(outputs)
         self._results: dict[Node, list[Value]] = {node: [] for node in nodes}
         for value in self._readers:
@@ -127,7 +127,7 @@ class Parts:
         """Runs the ops on few integers whose operands have bytes."""
         waiting: list[Node] = []
         for node in self._on_host:
-            if any(value.data is None for value in node.inputs):
+            if any(not value.is_computed for value in node.inputs):
                 waiting.append(node)
             else:
                 _compute(node, self._results[node])
@@ -143,7 +143,7 @@ class Parts:
                 break
             if has_changed not in (None, node in self._changed):
                 continue
-            if all(value.data is not None or value.node in ready for value in node.inputs):
+            if all(value.is_computed or value.node in ready for value in node.inputs):
                 ready.add(node)
                 has_changed, last = node in self._changed, position
         self._others = [node for node in self._others if node not in ready]

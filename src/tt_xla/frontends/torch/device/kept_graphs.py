@@ -49,7 +49,7 @@ def inputs_of(tensors: Sequence[torch.Tensor]) -> list[Value]:
         stack = [read(tensor)]
         while stack:
             value = stack.pop()
-            if value.data is not None or value.node is None:
+            if value.is_computed or value.node is None:
                 found[value] = None
             elif value.node not in seen:
                 seen.add(value.node)

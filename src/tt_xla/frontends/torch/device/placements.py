@@ -152,7 +152,7 @@ def copy_of(storage: torch.UntypedStorage) -> torch.UntypedStorage:
 
 def follow(buffer: Buffer, value: Value) -> None:
     """Gives a buffer without a placement that of the contents that are copied to it."""
-    placement = None if value.data is None else placement_of_value(value)
+    placement = placement_of_value(value) if value.is_computed else None
     if placement is not None:
         session.current.placements.setdefault(buffer, placement)
 

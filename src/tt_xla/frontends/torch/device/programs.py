@@ -57,7 +57,7 @@ as a lack of the host's memory, have no single op as their cause."""
 
 _SERIAL = operator.attrgetter("serial")
 
-Callee = Callable[[list[torch.Tensor], list[int | None]], list[torch.Tensor]]
+Callee = Callable[[list[Any], list[int | None]], list[Any]]
 """Runs a program: takes argument tensors and their content versions, returns the results."""
 
 
@@ -123,6 +123,7 @@ class _Program:
 
     Attributes:
         call: runs the program.
+        takes: returns whether the program takes what a card has for the argument at a position; None if it never does.
         extras: functions that make further arguments, with the content version of those that never change.
         tensors: indices of the leaves and scalar inputs that the program takes.
         outputs: for each output of the trace, the index of the result.
@@ -131,6 +132,7 @@ class _Program:
     """
 
     call: Callee
+    takes: Callable[[int, object], bool] | None
     extras: list[tuple[Callable[[], torch.Tensor], int | None]]
     tensors: list[int]
     outputs: list[int]
@@ -236,7 +238,7 @@ def _run_or_split(outputs: list[Value], chip: int) -> Exception | None:
             groups += parts if len(parts) > 1 else []
             failures += [(len(group), error)] if len(parts) == 1 else []
         except _OP_ERRORS as error:
-            left = [value for value in group if value.data is None]  # parts of a trace may have run before the error
+            left = [value for value in group if not value.is_computed]  # parts of a trace may have run before the error
             failures.append((len(left), error))
             if len(left) > 1:
                 middle = len(left) // 2
@@ -268,7 +270,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     own = session.current
     trace = collect(outputs, chip)
     for leaf in trace.leaves:
-        if leaf.data is None:
+        if not leaf.is_computed:
             raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
         if leaf.donated:
             own.donation.read.add(leaf)
@@ -280,13 +282,16 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
             _run_in_parts(trace, changed)
             return
     structure, program = program_of(trace)
-    tensors = [leaf.data for leaf in trace.leaves]
-    versions: list[int | None] = [leaf.version for leaf in trace.leaves]
+    tensors: list[Any] = [*trace.leaves]
+    versions = [leaf.lasting_version(number in structure.constant) for number, leaf in enumerate(trace.leaves)]
     types = _scalar_types(trace, structure.inputs)
     for number in sorted(structure.inputs):
         tensors.append(torch.tensor(trace.scalars[number], dtype=types[number], device="cpu"))
         versions.append(None)
     arguments = [tensors[position] for position in program.tensors]
+    for position, argument in enumerate(arguments):
+        if isinstance(argument, Value):
+            arguments[position] = argument.passed(program.takes, position)
     argument_versions = [versions[position] for position in program.tensors]
     for make, version in program.extras:
         arguments.append(make())
@@ -297,27 +302,23 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     with _counted_as_replicated(timed) if is_replicated else timed, outside_dynamo():
         for check in program.checks:
             check(arguments, argument_versions)
-        results = program.call(arguments, argument_versions)  # type: ignore[arg-type]
+        results = program.call(arguments, argument_versions)
     count = len(outputs)
     own.counters[metrics.HANDLES] += count
+    storages: set[int] = set()
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
-        if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
-            result = result.reshape(value.shape)
-        value.set_computed(result)
+        if not isinstance(result, torch.Tensor):
+            value.set_kept(result)
+            continue
+        data = result.reshape(value.shape)  # dimensions of size 1 may be elsewhere; the elements are in the same order
+        storage = storage_identity(data)
+        value.set_computed(data.clone() if storage in storages else data)  # values are written separately
+        storages.add(storage)
     if program.placements is not None:
         for value, placement in zip(outputs, program.placements, strict=True):
             if placement is not None and placement.shape == tuple(value.shape):
                 value.placement = placement
-    if count == 1:
-        return
-    storages: set[int] = set()
-    for value in outputs:
-        assert value.data is not None
-        storage = storage_identity(value.data)
-        if storage in storages:  # two results may be one tensor, but values are written separately
-            value.data = value.data.clone()
-        storages.add(storage)
 
 
 @contextlib.contextmanager
@@ -357,7 +358,7 @@ def _nodes_of(outputs: Sequence[Value]) -> list[Node]:
         node = stack.pop()
         if node not in nodes:
             nodes[node] = None
-            stack += [value.node for value in node.inputs if value.data is None and value.node is not None]
+            stack += [value.node for value in node.inputs if value.node is not None]
     return sorted(nodes, key=_SERIAL)
 
 
@@ -372,7 +373,7 @@ def collect(outputs: list[Value], chip: int = 0) -> Trace:
         nodes[node] = number
         key.append(node.kind.serial)
         for value in node.inputs:
-            if value.data is None and value.node is not None:
+            if value.node is not None:
                 key += (nodes[value.node], value.index)
             else:
                 key.append(-1 - leaves.setdefault(value, len(leaves)))
@@ -476,7 +477,8 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     positions = [position for _, position in lowered.outputs]
     placements = loaded.placements
     placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
-    return _Program(loaded.run, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
+    takes = None if loaded.executable is None or lowered.checks else loaded.executable.takes
+    return _Program(loaded.call, takes, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
 
 
 def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> Any:
@@ -524,8 +526,7 @@ def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
         input_numbers = [number for number in range(first, first + len(node.scalars)) if number in inputs]
         variant = graph_with_inputs(node.kind, frozenset(number - first for number in input_numbers), node.scalars)
         operands = [
-            results[value.node, value.index] if value.data is None and value.node is not None else leaves[value]
-            for value in node.inputs
+            results[value.node, value.index] if value.node is not None else leaves[value] for value in node.inputs
         ]
         scalar_inputs = [scalars[number] for number in input_numbers]
         for index, result in enumerate(_inline(graph, owner, variant, [*operands, *scalar_inputs], node.location)):

@@ -385,7 +385,8 @@ def _typed(buffer: Buffer, dtype: torch.dtype) -> Value:
     value = buffer.value
     if value.dtype is dtype:
         return value
-    if value.data is None and value.dtype.itemsize == dtype.itemsize and torch.bool not in (value.dtype, dtype):
+    is_elsewhere = value.node is not None or value.kept is not None
+    if is_elsewhere and value.dtype.itemsize == dtype.itemsize and torch.bool not in (value.dtype, dtype):
         return emit(aten.view.dtype, [value], [dtype], value.shape)
     return buffer.value_as(dtype)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tt_xla.frontends.torch.device.placements import Placement
     from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
     from tt_xla.frontends.torch.private.fake import FakeTensor
+    from tt_xla.runtime.ttnn.handles import Handle
 
 _KIND_SERIALS = itertools.count()
 _NODE_SERIALS = itertools.count()
@@ -115,17 +117,29 @@ class Value:
     """Immutable contents: bytes, or result ``index`` of a recorded node that has not run, or neither in a placeholder.
 
     Attributes:
-        data: contiguous CPU tensor of this shape and dtype; None until the node has run.
-        version: content version of ``data``, by which the runtime recognises arguments.
-        node: the node that computes the contents while ``data`` is None.
+        kept: the elements as a program left them in the memory of a card; None if they are on the host alone.
+        version: content version of the elements, by which the runtime recognises arguments.
+        node: the node that computes the contents until it has run.
         index: which result of the node this is.
-        owner: the buffer whose memory ``data`` is. Any other buffer copies ``data`` before it writes.
+        owner: the buffer whose memory has the elements. Any other buffer copies them before it writes.
         placement: how a program for several chips split the contents that it computed; None otherwise.
         donated: whether a program that reads the bytes may release them.
         chip: number of the chip that has the contents; None for contents of the host that mix with those of any chip.
     """
 
-    __slots__ = ("chip", "data", "donated", "dtype", "index", "node", "owner", "placement", "shape", "version")
+    __slots__ = (
+        "_data",
+        "chip",
+        "donated",
+        "dtype",
+        "index",
+        "kept",
+        "node",
+        "owner",
+        "placement",
+        "shape",
+        "version",
+    )
 
     def __init__(
         self,
@@ -140,7 +154,8 @@ class Value:
         self.dtype = dtype
         self.node = node
         self.index = index
-        self.data: torch.Tensor | None = None
+        self._data: torch.Tensor | None = None
+        self.kept: Handle | None = None
         self.version = 0
         self.owner: weakref.ref[Any] | None = None
         self.placement: Placement | None = None
@@ -150,12 +165,49 @@ class Value:
     def of(data: torch.Tensor) -> Value:
         """Returns a value with the bytes of ``data``, which nobody may write to afterwards."""
         value = Value(tuple(data.shape), data.dtype)
-        value.data = data
-        value.version = new_version()
+        value.set_computed(data)
         return value
+
+    @staticmethod
+    def of_kept(handle: Handle) -> Value:
+        """Returns a value whose elements are in the memory of a card."""
+        value = Value(handle.shape, handle.dtype)
+        value.set_kept(handle)
+        return value
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the host or a card has the elements."""
+        return self._data is not None or self.kept is not None
+
+    @property
+    def data(self) -> torch.Tensor | None:
+        """Contiguous CPU tensor of this shape and dtype; None until the node has run. A card's elements come here."""
+        if self._data is None and self.kept is not None:
+            self._data = self.kept.read().reshape(self.shape)
+        return self._data
+
+    def lasting_version(self, is_constant: bool) -> int | None:
+        """Returns the version by which the runtime may remember the contents; None if nobody would report its end.
+
+        Args:
+            is_constant: whether the contents stay the same as long as programs read them.
+        """
+        owner = None if self.owner is None else self.owner()
+        return self.version if is_constant or (owner is not None and owner.version == self.version) else None
+
+    def passed(self, takes: Callable[[int, object], bool] | None, position: int) -> Handle | torch.Tensor | None:
+        """Returns what a program reads for its argument at a position: what a card has if it takes that, or bytes."""
+        return self.kept if self.kept is not None and takes is not None and takes(position, self.kept) else self.data
 
     def set_computed(self, data: torch.Tensor) -> None:
         """Stores the bytes that the node computed."""
-        self.data = data
+        self._data = data
+        self.version = new_version()
+        self.node = None
+
+    def set_kept(self, handle: Handle) -> None:
+        """Stores where a card has the elements that the node computed."""
+        self.kept = handle
         self.version = new_version()
         self.node = None
