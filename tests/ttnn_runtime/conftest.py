@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,20 +85,33 @@ def crossing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) ->
 
 
 def counted_crossing(monkeypatch: pytest.MonkeyPatch) -> Crossing:
-    counted, request, read = Crossing(), Worker.request, Worker.read
+    counted, read = Crossing(), Worker.read
 
-    def counting(self: Worker, message: dict[str, Any], arrays: Mapping[str, Any], *rest: Any) -> dict[str, Any]:
+    def sent(message: dict[str, Any], arrays: Mapping[str, Any]) -> None:
         counted.sent += sum(array.nbytes for array in arrays.values())
-        return request(self, message, arrays, *rest)
 
     def reading(self: Worker, segment: dict[str, Any]) -> Any:
         array = read(self, segment)
         counted.received += array.nbytes
         return array
 
-    monkeypatch.setattr(Worker, "request", counting)
+    watch_requests(monkeypatch, sent)
     monkeypatch.setattr(Worker, "read", reading)
     return counted
+
+
+def watch_requests(monkeypatch: pytest.MonkeyPatch, watch: Callable[[dict[str, Any], Mapping[str, Any]], None]) -> None:
+    """Has a function called with each request to a worker and its arrays."""
+    for name in ("request", "post"):
+        method = getattr(Worker, name)
+
+        def watched(
+            self: Worker, message: dict[str, Any], arrays: Mapping[str, Any], *rest: Any, method: Any = method
+        ) -> Any:
+            watch(message, arrays)
+            return method(self, message, arrays, *rest)
+
+        monkeypatch.setattr(Worker, name, watched)
 
 
 @pytest.fixture

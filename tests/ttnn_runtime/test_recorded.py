@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from tt_xla.runtime.ttnn.process import Worker
+from tests.ttnn_runtime.conftest import watch_requests
 
 if TYPE_CHECKING:
     from tests.ttnn_runtime.conftest import Crossing
@@ -151,14 +151,12 @@ def test_other_results_of_a_program_do_not_come_with_one(crossing: Crossing) -> 
 def test_what_recorded_ops_have_overwritten_leaves_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     held: set[str] = set()
     counts: list[int] = []
-    request = Worker.request
 
-    def watched(self: Worker, message: dict[str, Any], arrays: dict[str, Any], *rest: Any) -> dict[str, Any]:
+    def watch(message: dict[str, Any], arrays: Mapping[str, Any]) -> None:
         held.update([name for name in arrays if name.isdigit()], map(str, message.get("keep", ())))
         held.difference_update(map(str, message.get("dropped", ())))
-        return request(self, message, arrays, *rest)
 
-    monkeypatch.setattr(Worker, "request", watched)
+    watch_requests(monkeypatch, watch)
     for number in range(6):
         value = torch.rand(32, 32).to("tt")
         value.sub_(number)
