@@ -267,13 +267,15 @@ class Program:
 
     def forget(self, names):
         """Unbinds arguments and shards of arguments by name, and drops the tensors made of them."""
-        if not self.weight_names.isdisjoint(name.partition(".")[0] for name in names):
-            self.weights = None
+        if not names:
+            return
         for name in names:
             self.bound.pop(name, None)
             self.lacking.pop(name, None)
-        of_shards = {name for name, shards in self.shards.items() if not set(names).isdisjoint(shards)}
-        for key in [key for key in self.tensors if key[0] in names or key[0] in of_shards]:
+        loaded = {*names, *(name for name, shards in self.shards.items() if not set(names).isdisjoint(shards))}
+        if not self.weight_names.isdisjoint(loaded):
+            self.weights = None
+        for key in [key for key in self.tensors if key[0] in loaded]:
             del self.tensors[key]
 
     def lose(self, name):
@@ -380,6 +382,7 @@ class Worker:
 
     def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode, mesh):
         self.connection, self.memory, self.utils_file = connection, Memory(memory), utils
+        self.sent, self.received = bytearray(), bytearray()
         self.programs = {}
         self.contents = {}
         """Contents of tensors that outlive a run, by number."""
@@ -433,8 +436,9 @@ class Worker:
         return module
 
     def send(self, message):
+        """Sends a message before this process waits for another one. Answers to several requests go together."""
         data = pickle.dumps(message, 4)
-        self.connection.sendall(struct.pack("<I", len(data)) + data)
+        self.sent += struct.pack("<I", len(data)) + data
 
     def receive(self):
         """Returns the next message, or None when the other process has ended."""
@@ -443,12 +447,18 @@ class Worker:
 
     def exactly(self, size):
         """Receives exactly ``size`` bytes, or none when the other process has ended."""
-        data = b""
-        while len(data) < size:
-            chunk = self.connection.recv(size - len(data))
+        while len(self.received) < size:
+            try:
+                chunk = self.connection.recv(1 << 16, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self.connection.sendall(self.sent)
+                self.sent.clear()
+                chunk = self.connection.recv(1 << 16)
             if not chunk:
                 return b""
-            data += chunk
+            self.received += chunk
+        data = bytes(self.received[:size])
+        del self.received[:size]
         return data
 
     def ask(self, question):
@@ -494,8 +504,9 @@ class Worker:
                     self.programs[user].lose(name)
         if message["forget"] or message["dropped"]:
             self.prepared.keep(program.prepared_keys for program in self.programs.values())
-        passed = {int(name): segment for name, segment in message["tensors"].items() if name.isdigit()}
-        self.contents |= {number: Contents(self.memory.read(segment)) for number, segment in passed.items()}
+        for name, segment in message["tensors"].items():
+            if name.isdigit():
+                self.contents[int(name)] = Contents(self.memory.read(segment))
 
     def fetched(self, contents):
         """Returns the answer with the elements of contents."""
