@@ -64,40 +64,25 @@ def emulated_ttnn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         yield
 
 
-@dataclass
 class Crossing:
     """Bytes that crossed between the processes since they were last read."""
 
-    sent: int = 0
-    received: int = 0
+    def __init__(self) -> None:
+        self._taken = 0, 0
 
     def take(self) -> tuple[int, int]:
-        taken, self.sent, self.received = (self.sent, self.received), 0, 0
-        return taken
+        """Returns how many were sent and received."""
+        worker, (sent, received) = launch.worker(), self._taken
+        self._taken = worker.sent_bytes, worker.received_bytes
+        return worker.sent_bytes - sent, worker.received_bytes - received
 
 
 @pytest.fixture
-def crossing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Crossing:
+def crossing(request: pytest.FixtureRequest) -> Crossing:
     """Counts what crosses, with the replacement for ttnn unless the test asks for our own."""
     if "emulated_ttnn" not in request.fixturenames:
         request.getfixturevalue("stand_in")
-    return counted_crossing(monkeypatch)
-
-
-def counted_crossing(monkeypatch: pytest.MonkeyPatch) -> Crossing:
-    counted, read = Crossing(), Worker.read
-
-    def sent(message: dict[str, Any], arrays: Mapping[str, Any]) -> None:
-        counted.sent += sum(array.nbytes for array in arrays.values())
-
-    def reading(self: Worker, segment: dict[str, Any]) -> Any:
-        array = read(self, segment)
-        counted.received += array.nbytes
-        return array
-
-    watch_requests(monkeypatch, sent)
-    monkeypatch.setattr(Worker, "read", reading)
-    return counted
+    return Crossing()
 
 
 def watch_requests(monkeypatch: pytest.MonkeyPatch, watch: Callable[[dict[str, Any], Mapping[str, Any]], None]) -> None:

@@ -131,6 +131,8 @@ class Worker:
         """Called before a process that runs is ended, because another one is needed."""
         self.lock = Lock()
         """Held for a whole run: programs for several systems, in several threads, share the process."""
+        self.sent_bytes = self.received_bytes = 0
+        """Bytes of tensors that went to the worker so far, and that came from it."""
         self._running: _Running | None = None
         atexit.register(self.close)
         _WORKERS.add(self)
@@ -282,6 +284,7 @@ class Worker:
         count = int(np.prod(shape, dtype=np.int64))
         if not count:
             return np.zeros(shape, dtype)
+        self.received_bytes += count * dtype.itemsize
         memory = _mapped(self._running, segment["offset"] + count * dtype.itemsize)
         return np.frombuffer(memory, dtype, count, segment["offset"]).reshape(shape).copy()
 
@@ -363,6 +366,7 @@ class Worker:
         for name, array in arrays.items():
             kind = "bf16" if array.dtype == np.int16 else array.dtype.str
             segments[name] = {"offset": offset, "shape": list(array.shape), "type": kind}
+            self.sent_bytes += array.nbytes
             offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
         if arrays:
             running.taken = offset
