@@ -309,7 +309,7 @@ class Buffer:
         another thread has replaced by a pending one meanwhile is left alone."""
         with self._session.claiming:
             value = self._value
-            if value is None or not value.is_computed:
+            if value is None or (value.host is None and value.kept is None):
                 return
             owner = value.owner() if value.owner is not None else None
             is_own = owner is None or owner is self
@@ -319,8 +319,8 @@ class Buffer:
             if value.kept is not None:
                 self._count_bytes(value.kept.nbytes)
                 return
-            assert value.data is not None
-            self._host = value.data if is_own else value.data.clone()
+            assert value.host is not None
+            self._host = value.host if is_own else value.host.clone()
             self._value = value if is_own else None
             self._count_bytes(self._host.untyped_storage().nbytes())
 

@@ -52,8 +52,7 @@ _MIN_CONSTANT_BYTES = 4096
 """Size from which an input that was the same in two runs becomes a constant of a new program."""
 
 _OP_ERRORS = (TTXLAError, IndexError, RuntimeError, TypeError, ValueError)
-"""Errors of a recorded op: ours, and those that PyTorch, JAX and lowering rules raise for arguments. Other errors, such
-as a lack of the host's memory, have no single op as their cause."""
+"""Errors of a recorded op. Others, such as a lack of the host's memory, have no single op as their cause."""
 
 _SERIAL = operator.attrgetter("serial")
 
@@ -123,7 +122,7 @@ class _Program:
 
     Attributes:
         call: runs the program.
-        takes: returns whether the program takes what a card has for the argument at a position; None if it never does.
+        takes: returns whether it takes what a card has for an argument, by position; None if its results come home.
         extras: functions that make further arguments, with the content version of those that never change.
         tensors: indices of the leaves and scalar inputs that the program takes.
         outputs: for each output of the trace, the index of the result.
@@ -270,7 +269,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     own = session.current
     trace = collect(outputs, chip)
     for leaf in trace.leaves:
-        if not leaf.is_computed:
+        if leaf.host is None and leaf.kept is None:
             raise RuntimeError(f"A recorded op reads a tensor without bytes ({trace.nodes[0].location}). {NO_BYTES}")
         if leaf.donated:
             own.donation.read.add(leaf)
@@ -282,17 +281,18 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
             _run_in_parts(trace, changed)
             return
     structure, program = program_of(trace)
-    tensors: list[Any] = [*trace.leaves]
-    versions = [leaf.lasting_version(number in structure.constant) for number, leaf in enumerate(trace.leaves)]
+    tensors: list[Any] = [leaf.host if leaf.kept is None else leaf for leaf in trace.leaves]
+    versions: list[int | None] = [leaf.version for leaf in trace.leaves]
+    if program.takes is not None:
+        versions = [leaf.lasting_version(number in structure.constant) for number, leaf in enumerate(trace.leaves)]
     types = _scalar_types(trace, structure.inputs)
     for number in sorted(structure.inputs):
         tensors.append(torch.tensor(trace.scalars[number], dtype=types[number], device="cpu"))
         versions.append(None)
     arguments = [tensors[position] for position in program.tensors]
     for position, argument in enumerate(arguments):
-        if isinstance(argument, Value):
-            is_checked = bool(program.checks) and not argument.dtype.is_floating_point  # on the host
-            arguments[position] = argument.data if is_checked else argument.passed(program.takes, position)
+        if argument.__class__ is Value:
+            arguments[position] = argument.passed(program.takes, position, checks=bool(program.checks))
     argument_versions = [versions[position] for position in program.tensors]
     for make, version in program.extras:
         arguments.append(make())
@@ -304,22 +304,23 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)
-    count = len(outputs)
-    own.counters[metrics.HANDLES] += count
+    own.counters[metrics.HANDLES] += len(outputs)
     storages: set[int] = set()
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if not isinstance(result, torch.Tensor):
             value.set_kept(result)
             continue
-        data = result.reshape(value.shape)  # dimensions of size 1 may be elsewhere; the elements are in the same order
-        storage = storage_identity(data)
-        value.set_computed(data.clone() if storage in storages else data)  # values are written separately
-        storages.add(storage)
-    if program.placements is not None:
-        for value, placement in zip(outputs, program.placements, strict=True):
-            if placement is not None and placement.shape == tuple(value.shape):
-                value.placement = placement
+        if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
+            result = result.reshape(value.shape)
+        if len(outputs) > 1:  # two results may be one tensor, but values are written separately
+            storage = storage_identity(result)
+            result = result.clone() if storage in storages else result
+            storages.add(storage)
+        value.set_computed(result)
+    for value, placement in zip(outputs, program.placements or (), strict=False):
+        if placement is not None and placement.shape == tuple(value.shape):
+            value.placement = placement
 
 
 @contextlib.contextmanager
@@ -478,7 +479,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     positions = [position for _, position in lowered.outputs]
     placements = loaded.placements
     placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
-    takes = None if loaded.executable is None else loaded.executable.takes
+    takes = loaded.executable.takes if loaded.keeps and loaded.executable is not None else None
     return _Program(loaded.call, takes, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
 
 

@@ -117,6 +117,8 @@ class Value:
     """Immutable contents: bytes, or result ``index`` of a recorded node that has not run, or neither in a placeholder.
 
     Attributes:
+        host: the elements as a contiguous CPU tensor of this shape and dtype; None until the node has run, and while
+            they are in the memory of a card alone.
         kept: the elements as a program left them in the memory of a card; None if they are on the host alone.
         version: content version of the elements, by which the runtime recognises arguments.
         node: the node that computes the contents until it has run.
@@ -128,10 +130,10 @@ class Value:
     """
 
     __slots__ = (
-        "_data",
         "chip",
         "donated",
         "dtype",
+        "host",
         "index",
         "kept",
         "node",
@@ -154,7 +156,7 @@ class Value:
         self.dtype = dtype
         self.node = node
         self.index = index
-        self._data: torch.Tensor | None = None
+        self.host: torch.Tensor | None = None
         self.kept: Handle | None = None
         self.version = 0
         self.owner: weakref.ref[Any] | None = None
@@ -178,14 +180,14 @@ class Value:
     @property
     def is_computed(self) -> bool:
         """Whether the host or a card has the elements."""
-        return self._data is not None or self.kept is not None
+        return self.host is not None or self.kept is not None
 
     @property
     def data(self) -> torch.Tensor | None:
         """Contiguous CPU tensor of this shape and dtype; None until the node has run. A card's elements come here."""
-        if self._data is None and self.kept is not None:
-            self._data = self.kept.read().reshape(self.shape)
-        return self._data
+        if self.host is None and self.kept is not None:
+            self.host = self.kept.read().reshape(self.shape)
+        return self.host
 
     def lasting_version(self, is_constant: bool) -> int | None:
         """Returns the version by which the runtime may remember the contents; None if nobody would report its end.
@@ -196,13 +198,24 @@ class Value:
         owner = None if self.owner is None else self.owner()
         return self.version if is_constant or (owner is not None and owner.version == self.version) else None
 
-    def passed(self, takes: Callable[[int, object], bool] | None, position: int) -> Handle | torch.Tensor | None:
-        """Returns what a program reads for its argument at a position: what a card has if it takes that, or bytes."""
-        return self.kept if self.kept is not None and takes is not None and takes(position, self.kept) else self.data
+    def passed(
+        self, takes: Callable[[int, object], bool] | None, position: int, *, checks: bool
+    ) -> Handle | torch.Tensor | None:
+        """Returns what a program reads for an argument: what a card has, or bytes.
+
+        Args:
+            takes: returns whether the program takes what a card has, by position of the argument.
+            position: position of the argument.
+            checks: whether the host checks integers of the arguments before the run.
+        """
+        is_read_here = checks and not self.dtype.is_floating_point
+        if self.kept is None or takes is None or is_read_here or not takes(position, self.kept):
+            return self.data
+        return self.kept
 
     def set_computed(self, data: torch.Tensor) -> None:
         """Stores the bytes that the node computed."""
-        self._data = data
+        self.host = data
         self.version = new_version()
         self.node = None
 
