@@ -12,6 +12,7 @@ pytest.importorskip("transformers", reason="the extra torch-examples is not inst
 
 
 from models.document import failures, table, write
+from tests.libraries import misfit
 from tt_xla.testing.models import config
 from tt_xla.testing.models.config import ModelTestStatus
 from tt_xla.testing.models.discovery import Case, discover
@@ -116,7 +117,8 @@ def test_a_static_cache_decodes_with_one_program():
 
 def test_each_model_has_an_entry(expectations):
     result = discover(ROOT)
-    assert result.problems == expectations.problems == []
+    nnx = misfit("flax.nnx")
+    assert [problem for problem in result.problems if nnx is None or nnx not in problem] == expectations.problems == []
     assert len(result.loaders) >= 100
     assert sum(loader.folder.endswith("jax") for loader in result.loaders) >= 8
     inference = [case for case in result.cases if (case.parallelism, case.run_mode) == ("single_device", "inference")]
@@ -142,7 +144,7 @@ def test_loaders_take_types_and_batches():
 
 
 def test_sizes_differ():
-    sizes = [make_loader(ROOT, "gpt2/causal_lm/jax", variant).sizes[variant] for variant in ("small", "full")]
+    sizes = [make_loader(ROOT, "llama/causal_lm/jax", variant).sizes[variant] for variant in ("small", "full")]
     assert sizes[0]["width"] < sizes[1]["width"]
 
 
