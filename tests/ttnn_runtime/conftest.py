@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,41 +64,39 @@ def emulated_ttnn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         yield
 
 
-@dataclass
 class Crossing:
     """Bytes that crossed between the processes since they were last read."""
 
-    sent: int = 0
-    received: int = 0
+    def __init__(self) -> None:
+        self._taken = 0, 0
 
     def take(self) -> tuple[int, int]:
-        taken, self.sent, self.received = (self.sent, self.received), 0, 0
-        return taken
+        """Returns how many were sent and received."""
+        worker, (sent, received) = launch.worker(), self._taken
+        self._taken = worker.sent_bytes, worker.received_bytes
+        return worker.sent_bytes - sent, worker.received_bytes - received
 
 
 @pytest.fixture
-def crossing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Crossing:
+def crossing(request: pytest.FixtureRequest) -> Crossing:
     """Counts what crosses, with the replacement for ttnn unless the test asks for our own."""
     if "emulated_ttnn" not in request.fixturenames:
         request.getfixturevalue("stand_in")
-    return counted_crossing(monkeypatch)
+    return Crossing()
 
 
-def counted_crossing(monkeypatch: pytest.MonkeyPatch) -> Crossing:
-    counted, request, read = Crossing(), Worker.request, Worker.read
+def watch_requests(monkeypatch: pytest.MonkeyPatch, watch: Callable[[dict[str, Any], Mapping[str, Any]], None]) -> None:
+    """Has a function called with each request to a worker and its arrays."""
+    for name in ("request", "post"):
+        method = getattr(Worker, name)
 
-    def counting(self: Worker, message: dict[str, Any], arrays: Mapping[str, Any], *rest: Any) -> dict[str, Any]:
-        counted.sent += sum(array.nbytes for array in arrays.values())
-        return request(self, message, arrays, *rest)
+        def watched(
+            self: Worker, message: dict[str, Any], arrays: Mapping[str, Any], *rest: Any, method: Any = method
+        ) -> Any:
+            watch(message, arrays)
+            return method(self, message, arrays, *rest)
 
-    def reading(self: Worker, segment: dict[str, Any]) -> Any:
-        array = read(self, segment)
-        counted.received += array.nbytes
-        return array
-
-    monkeypatch.setattr(Worker, "request", counting)
-    monkeypatch.setattr(Worker, "read", reading)
-    return counted
+        monkeypatch.setattr(Worker, name, watched)
 
 
 @pytest.fixture

@@ -75,6 +75,7 @@ def test_a_buffer_that_torch_writes_to_stays_on_the_device(stand_in: StandIn) ->
             expected[:, :, :32] = new.tanh()
             stand_in.calls()
             compiled(new.to("tt"))
+            torch.tt.synchronize()
             calls = stand_in.calls()
             sent.append((calls["fill_cache"], calls["to_device"]))
             torch.testing.assert_close(model.keys.cpu(), expected, atol=1e-2, rtol=1e-2)
@@ -161,31 +162,17 @@ def test_jax_in_mock_mode_has_the_right_shapes() -> None:
 
 CHAIN = f"""{DEVICE}
 import numpy as np
-from tt_xla.runtime.ttnn.process import Worker
+from tt_xla.runtime.ttnn import launch
 
-sent, received, request, read = [], [], Worker.request, Worker.read
-
-
-def requesting(self, message, arrays, *rest):
-    sent.append(sum(array.nbytes for array in arrays.values()))
-    return request(self, message, arrays, *rest)
-
-
-def reading(self, segment):
-    array = read(self, segment)
-    received.append(array.nbytes)
-    return array
-
-
-Worker.request, Worker.read = requesting, reading
 step = jax.jit(lambda x: jnp.tanh(x))
 x = jax.device_put(np.full((32, 32), 0.25, np.float32), device)
 expected = np.full((32, 32), 0.25)
 for _ in range(3):
     x, expected = step(x), np.tanh(expected)
-np.testing.assert_allclose([sum(sent), sum(received)], [4096, 0])
+crossed = launch.worker()
+np.testing.assert_allclose([crossed.sent_bytes, crossed.received_bytes], [4096, 0])
 x.block_until_ready()
-np.testing.assert_allclose([x.nbytes, sum(received)], [4096, 0])
+np.testing.assert_allclose([x.nbytes, crossed.received_bytes], [4096, 0])
 np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-2)
 np.testing.assert_allclose(step(x).T, np.tanh(expected), rtol=1e-2)
 copied = jax.device_put(step(x), device)
@@ -194,10 +181,11 @@ np.testing.assert_allclose(np.from_dlpack(jax.device_put(copied, jax.devices("cp
 update = jax.jit(lambda cache, new: jax.lax.dynamic_update_slice(cache, jnp.tanh(new), (0, 0, 0, 0)), donate_argnums=0)
 cache, new = jax.device_put((np.ones((1, 2, 64, 32), np.float32), np.full((1, 2, 32, 32), 0.5, np.float32)), device)
 cache = update(cache, new)
-sent.clear(), received.clear()
+sent, received = crossed.sent_bytes, crossed.received_bytes
 for _ in range(3):
     before, cache = cache, update(cache, new)
-print(sum(sent) <= new.nbytes * 3, sum(received), before.is_deleted(), round(float(np.asarray(cache)[0, 0, 0, 0]), 4))
+print(crossed.sent_bytes - sent <= new.nbytes * 3, crossed.received_bytes - received, before.is_deleted())
+print(round(float(np.asarray(cache)[0, 0, 0, 0]), 4))
 """
 
 
@@ -205,3 +193,43 @@ def test_results_of_jax_programs_stay_on_the_card(stand_in: StandIn) -> None:
     pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
     printed = by_jax("ttnn", CHAIN, TT_METAL_SIMULATOR=str(stand_in.log.parent))
     assert printed.split() == ["True", "0", "True", "0.4621"]
+
+
+FAILING = f"""{DEVICE}
+import os, pathlib
+import numpy as np
+
+tan = jax.jit(jnp.tan)
+x = jax.device_put(np.full((4, 32), 0.5, np.float32), device)
+print(tan(x).block_until_ready().shape)
+pathlib.Path(os.environ["STAND_IN_TAN"]).write_text("refuse")
+failed = tan(x)
+again = tan(failed)
+for read in (again.block_until_ready, failed.block_until_ready, lambda: np.asarray(again)):
+    try:
+        read()
+    except Exception as error:
+        print("The angle is too wide" in str(error))
+pathlib.Path(os.environ["STAND_IN_TAN"]).write_text("")
+print(round(float(np.asarray(tan(x))[0, 0]), 4))
+"""
+
+
+def test_errors_of_jax_programs_arrive_where_results_are_waited_for(stand_in: StandIn) -> None:
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
+    printed = by_jax("ttnn", FAILING, TT_METAL_SIMULATOR=str(stand_in.log.parent))
+    assert printed.split("\n")[:5] == ["(4, 32)", "True", "True", "True", "0.5463"]
+
+
+def test_pytorch_waits_where_it_is_asked_to(stand_in: StandIn) -> None:
+    tan = torch.compile(torch.tan, backend="tt", dynamic=False)
+    value = torch.rand(4, 32).to("tt")
+    tan(value)
+    torch.tt.synchronize()
+    stand_in.calls()
+    tan(value)
+    torch.tt.synchronize()
+    assert stand_in.calls()["tan"] == 1
+    tan(value)
+    torch.tt.Event().record()
+    assert stand_in.calls()["tan"] == 1

@@ -6,18 +6,18 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
+from tests.ttnn_runtime.conftest import watch_requests
 from tests.ttnn_runtime.test_runtime import MODEL, check, compiled, inputs, loaded
 from tt_xla.errors import ExecutionError
 from tt_xla.runtime import get_device, lifetimes
 from tt_xla.runtime.observation import recorded_runs
 from tt_xla.runtime.ttnn.handles import Handle
-from tt_xla.runtime.ttnn.process import Worker
 
 if TYPE_CHECKING:
     from tests.ttnn_runtime.conftest import Crossing, StandIn
@@ -150,18 +150,16 @@ def test_contents_that_nobody_has_leave_the_card(stand_in: StandIn, dropped: Cal
 def dropped(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
     """Returns the numbers that the worker was told to drop since the last call."""
     numbers: list[int] = []
-    request = Worker.request
 
-    def recorded(self: Worker, message: dict[str, Any], *rest: Any) -> dict[str, Any]:
+    def watch(message: dict[str, Any], arrays: Mapping[str, Any]) -> None:
         numbers.extend(message.get("dropped", ()))
-        return request(self, message, *rest)
 
     def take() -> list[int]:
         taken = numbers.copy()
         numbers.clear()
         return taken
 
-    monkeypatch.setattr(Worker, "request", recorded)
+    watch_requests(monkeypatch, watch)
     return take
 
 
@@ -185,6 +183,7 @@ def test_a_result_that_is_an_argument_has_memory_of_its_own(stand_in: StandIn) -
 def test_results_are_lost_with_the_process_and_the_error_says_so(stand_in: StandIn) -> None:
     executable, (x, w) = loaded(), inputs()
     (kept,) = executable.run_keeping([x, w], [None, 7])
+    kept.wait()
     pid = executable.worker.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -208,8 +207,9 @@ def test_results_come_home_before_the_process_is_replaced(stand_in: StandIn) -> 
 def test_a_failed_run_leaves_no_results(stand_in: StandIn) -> None:
     executable, (x, w) = loaded(), inputs()
     stand_in.tan.write_text("refuse")
+    (failed,) = executable.run_keeping([x, w], [None, 7])
     with pytest.raises(ExecutionError, match="The angle is too wide"):
-        executable.run_keeping([x, w], [None, 7])
+        failed.read()
     stand_in.tan.write_text("")
     (kept,) = executable.run_keeping([x, w], [None, 7])
     check([kept.read()], [x, w])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from tt_xla.runtime.ttnn.process import Worker
+from tests.ttnn_runtime.conftest import watch_requests
 
 if TYPE_CHECKING:
     from tests.ttnn_runtime.conftest import Crossing
@@ -151,14 +151,12 @@ def test_other_results_of_a_program_do_not_come_with_one(crossing: Crossing) -> 
 def test_what_recorded_ops_have_overwritten_leaves_the_card(monkeypatch: pytest.MonkeyPatch) -> None:
     held: set[str] = set()
     counts: list[int] = []
-    request = Worker.request
 
-    def watched(self: Worker, message: dict[str, Any], arrays: dict[str, Any], *rest: Any) -> dict[str, Any]:
+    def watch(message: dict[str, Any], arrays: Mapping[str, Any]) -> None:
         held.update([name for name in arrays if name.isdigit()], map(str, message.get("keep", ())))
         held.difference_update(map(str, message.get("dropped", ())))
-        return request(self, message, arrays, *rest)
 
-    monkeypatch.setattr(Worker, "request", watched)
+    watch_requests(monkeypatch, watch)
     for number in range(6):
         value = torch.rand(32, 32).to("tt")
         value.sub_(number)
@@ -166,3 +164,80 @@ def test_what_recorded_ops_have_overwritten_leaves_the_card(monkeypatch: pytest.
         torch.tt.synchronize()
         counts.append(len(held))
     assert counts[2:] == counts[1:-1]
+
+
+@pytest.fixture(scope="module")
+def llama() -> Any:
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "vocab_size": 96, "max_position_embeddings": 256}
+    heads = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, **heads)).eval()
+
+
+def decoded(model: Any, length: int, crossing: Crossing | None = None) -> list[tuple[int, int, int]]:
+    """Generates tokens with a static cache on the card.
+
+    Returns:
+        For each token: its number, and the bytes that were sent and received for it.
+    """
+    from transformers import StaticCache
+
+    tokens = []
+    cache = StaticCache(model.config, max_batch_size=1, max_cache_len=length, device="tt", dtype=torch.float32)
+    step = torch.compile(model, backend="tt", dynamic=False)
+
+    def new_token(ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        result = step(ids, past_key_values=cache, cache_position=positions.to("tt"), use_cache=True)
+        return result.logits[:, -1].argmax(-1, keepdim=True)
+
+    with torch.no_grad():
+        token = new_token(torch.arange(8).unsqueeze(0).to("tt"), torch.arange(8))
+        for position in range(8, 14):
+            token = new_token(token, torch.tensor([position]))
+            number = int(token.item())
+            tokens.append((number, *(crossing.take() if crossing else (0, 0))))
+    return tokens
+
+
+def test_the_bytes_of_a_decoded_token_do_not_depend_on_the_cache(crossing: Crossing, llama: Any) -> None:
+    model = copy.deepcopy(llama).to("tt")
+    short, long = decoded(model, 32, crossing), decoded(model, 128, crossing)
+    assert short[2:] == long[2:]
+    counters = 2 * 4  # those of the cache's layers; indices are checked on the host
+    assert {(sent, received) for _, sent, received in short[2:]} == {(4 + counters, 4 + counters)}
+
+
+def test_decoded_tokens_are_those_of_the_emulated_card(monkeypatch: pytest.MonkeyPatch, llama: Any) -> None:
+    monkeypatch.setenv("TTXLA_NUMERICS", "bit_exact")
+    tokens = decoded(copy.deepcopy(llama).to("tt"), 32)
+    monkeypatch.delenv("TTXLA_RUNTIME")
+    torch.compiler.reset()
+    assert tokens == decoded(copy.deepcopy(llama).to("tt"), 32)
+
+
+def test_recorded_ops_have_the_bits_of_the_emulated_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTXLA_NUMERICS", "bit_exact")
+    first, second = torch.randn(2, 64, 64).bfloat16()
+
+    def computed() -> torch.Tensor:
+        x, y = first.to("tt"), second.to("tt")
+        product = (x @ y).softmax(-1)
+        product.add_(y.t() * 0.25)
+        return (product / (1 + x.exp())).cpu()
+
+    result = computed()
+    monkeypatch.delenv("TTXLA_RUNTIME")
+    assert torch.equal(result, computed())
+
+
+def test_what_is_copied_to_a_tensor_again_and_again_is_read_each_time() -> None:
+    increased = torch.compile(lambda x: x + 1, backend="tt", dynamic=False)
+    counter, other = torch.zeros(2, 3, device="tt"), torch.zeros(2, 3, device="tt")
+    torch.tt.synchronize()
+    before = torch.tt.memory_allocated()
+    for number in range(1, 4):
+        counter.copy_(increased(counter))
+        other.copy_(counter)
+        assert counter.tolist() == other.tolist() == [[number] * 3] * 2
+    assert torch.tt.memory_allocated() == before

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tt_xla.runtime.ahead import compile_ahead
-    from tt_xla.runtime.device import Device, MemoryReport, get_device, is_open
+    from tt_xla.runtime.device import Device, MemoryReport, get_device, is_open, wait
     from tt_xla.runtime.executable import Counters, Executable
     from tt_xla.runtime.observation import recorded_runs
 
@@ -26,6 +26,7 @@ __all__ = [
     "get_device",
     "is_open",
     "recorded_runs",
+    "wait",
 ]
 
 _HOMES = {
@@ -37,6 +38,7 @@ _HOMES = {
     "get_device": "device",
     "is_open": "device",
     "recorded_runs": "observation",
+    "wait": "device",
 }
 
 

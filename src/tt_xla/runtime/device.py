@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -416,6 +417,18 @@ _opening = Lock()
 def is_open() -> bool:
     """Returns whether a system is open in this process."""
     return bool(_opened)
+
+
+def wait() -> None:
+    """Waits until cards have computed all that this process has asked for. The emulated card always has.
+
+    Raises:
+        ExecutionError: TT-NN's process crashed or did not answer in time. The error of a run arrives where a result of
+            it is read.
+    """
+    launch = sys.modules.get("tt_xla.runtime.ttnn.launch")
+    if launch is not None:
+        launch.wait()
 
 
 def get_device(system: str | None = None, chip: int = 0) -> Device:

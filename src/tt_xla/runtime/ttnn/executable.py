@@ -30,7 +30,7 @@ from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, widen
-from tt_xla.runtime.ttnn.handles import Handle, WorkerContents
+from tt_xla.runtime.ttnn.handles import Handle, Run, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
 from tt_xla.target import device_chips, load_target, system_names
@@ -94,6 +94,8 @@ class TTNNExecutable(Executable):
         self._worker = self._make_worker()
         self._loaded = 0
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
+        self._profiles = False
+        """Whether the worker, which was started for that, measures the time of the kernels."""
         self._bound: dict[int, int] = {}
         """Number of the contents that the worker has for each argument, by argument position."""
         self._contents = contents_of(self._worker)
@@ -171,6 +173,8 @@ class TTNNExecutable(Executable):
 
     def _start(self) -> None:
         """Makes sure that a worker runs for the right card, with room for traces."""
+        if self._loaded and self._loaded == self._worker.generation and self._worker.is_running:
+            return
         region = environment.trace_region_bytes()
         self._worker.start(self._trace_region_bytes() if region is None else region, self._mesh)
         arch, compiled_arch = self._worker.hello["arch"], self.device.target.arch
@@ -214,8 +218,11 @@ class TTNNExecutable(Executable):
         """Sends the program to the worker."""
         self._bound.clear()
         constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
-        self._answered(self._worker.request(dict(self._load_message()), constants))
+        answer = self._worker.request(dict(self._load_message()), constants)
+        if "error" in answer:
+            raise self.failure(answer)
         self._loaded = self._worker.generation
+        self._profiles = environment.ttnn_profile()
 
     def _run(
         self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int], keeps: bool
@@ -235,26 +242,31 @@ class TTNNExecutable(Executable):
             "keep": [handle.number for handle in handles],
             "dropped": self._contents.take_dropped(),
             "forget": _take_released(self._worker),
-            "profile": environment.ttnn_profile(),
+            "profile": self._profiles,
         }
+        run = Run(self, handles, [argument for argument in arguments if isinstance(argument, Handle)])
+        waits = not keeps or bool(self._host_calls) or self._profiles
+        answer = None
         try:
-            answer = self._answered(self._worker.request(message, request.arrays, self._on_host))
-        except BaseException:
+            if waits:
+                answer = self._worker.request(message, request.arrays, self._on_host)
+                run.end(answer)
+            else:
+                self._worker.post(message, request.arrays, run.end)
+        except BaseException as error:
             self._bound.clear()
-            for handle in handles:
-                handle.lose("The run that computes it failed.")
+            run.end(error if isinstance(error, ExecutionError) else ExecutionError("The run that computes it failed."))
             raise
         finally:
             for position, argument in enumerate(arguments):
                 if isinstance(argument, Handle) and position in self._written and position in donated:
                     argument.lose("It was donated to a program, which has written to its memory.")
-        self.counters.const_evals += bool(answer["prepared"])
-        self.device_us = answer["device_us"]
-        if self.device_us is not None:
-            logger().info("kernels of %s took %.1f us on the device", self.program.name, self.device_us)
-        arrays = [self._worker.read(segment) for segment in answer["results"]]
+        if waits and run.error is not None:
+            raise run.error
         if keeps:
             return handles
+        assert answer is not None
+        arrays = [self._worker.read(segment) for segment in answer["results"]]
         self._check_results(answer, arrays)
         return [
             widen(to_tensor(array, spec), declared)
@@ -289,15 +301,19 @@ class TTNNExecutable(Executable):
                 request.passing.append(name)
         return request
 
-    def _answered(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Returns the worker's answer, or raises the error that it reports.
+    def ran(self, answer: Mapping[str, Any]) -> None:
+        """Notes what the worker says of a run."""
+        self.counters.const_evals += bool(answer["prepared"])
+        self.device_us = answer["device_us"]
+        if self.device_us is not None:
+            logger().info("kernels of %s took %.1f us on the device", self.program.name, self.device_us)
 
-        Raises:
-            ExecutionError: TT-NN refused a call. The message has the call, the location is the user's source line.
-        """
-        if "error" not in answer:
-            return answer
-        raise self._failed(answer) from answer.get("cause")
+    def failure(self, answer: Mapping[str, Any]) -> ExecutionError:
+        """Returns the error that an answer reports, and has the next run bind all arguments."""
+        self._bound.clear()
+        error = self._failed(answer)
+        error.__cause__ = answer.get("cause")
+        return error
 
     def _check_results(self, answer: Mapping[str, Any], arrays: Sequence[Array]) -> None:
         """Checks what the source returned. Source that was generated for this Program returns the right tensors."""
@@ -411,6 +427,8 @@ def _fetched(reference: weakref.ref[Worker | InProcess], handle: Handle) -> torc
     worker = reference()
     assert worker is not None
     with worker.lock:
+        worker.wait()
+        handle.check()
         answer = worker.request({"do": "fetch", "number": handle.number}, {})
         (segment,) = answer["results"]
         tensor = widen(to_tensor(worker.read(segment), handle.spec), (handle.dtype, handle.shape))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import itertools
 import math
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,6 +19,7 @@ from tt_xla.runtime import lifetimes
 from tt_xla.runtime.transfer import Declared, Token
 
 if TYPE_CHECKING:
+    from tt_xla.runtime.ttnn.executable import TTNNExecutable
     from tt_xla.runtime.ttnn.here import InProcess
     from tt_xla.runtime.ttnn.process import Worker
 
@@ -34,6 +36,7 @@ class Handle:
         number: number of the contents in the worker.
         argument: position of the argument that the program has written to and returned as this result; None for a
             result with memory of its own.
+        error: why the elements cannot be read; None as long as nobody knows of a reason.
     """
 
     __slots__ = (
@@ -41,10 +44,10 @@ class Handle:
         "_contents",
         "_generation",
         "_host",
-        "_lost",
         "_program",
         "argument",
         "dtype",
+        "error",
         "number",
         "shape",
         "spec",
@@ -56,7 +59,7 @@ class Handle:
         self._contents = contents
         self._program = program
         self._generation = contents.generation
-        self._lost = ""
+        self.error: ExecutionError | None = None
         self._host: torch.Tensor | None = None
         contents.handles.add(self)
         self.dtype, self.shape = declared
@@ -75,35 +78,82 @@ class Handle:
 
     def fits(self, contents: WorkerContents, declared: Declared, spec: TensorSpec) -> bool:
         """Returns whether a program of a worker can take this result for an argument."""
-        is_there = self._generation == contents.generation and not self._lost and self._host is None
+        is_there = self._generation == contents.generation and self.error is None and self._host is None
         is_same = (self.dtype, self.shape) == declared and self.spec.shape == spec.shape
         return is_same and is_there and self._contents is contents
 
     def lose(self, reason: str) -> None:
         """Marks the result as gone from the card."""
-        self._lost = reason
+        self.error = self.error or ExecutionError(
+            f"A result of program '{self._program}' was on the card and is gone. {reason}",
+            hint="Compute it again. Tensors that are needed after a failure are read, or copied, before it.",
+        )
 
     def bring_home(self) -> None:
         """Reads a result that is still on the card, whose process is about to end."""
-        if not self._lost and self._host is None and self._generation == self._contents.generation:
-            self._host = self._contents.fetch(self)
+        if self.error is None and self._host is None and self._generation == self._contents.generation:
+            with contextlib.suppress(ExecutionError):  # which whoever reads it gets
+                self._host = self._contents.fetch(self)
+
+    def check(self) -> None:
+        """Raises an error if the result is gone, or was never there."""
+        if self._host is None and self._generation != self._contents.generation:
+            self.lose("TT-NN's process has ended since.")
+        if self._host is None and self.error is not None:
+            raise self.error.with_traceback(None)
 
     def read(self) -> torch.Tensor:
-        """Returns a CPU tensor with the result's elements, of the declared dtype and shape.
+        """Waits for the run and returns a CPU tensor with the result's elements, of the declared dtype and shape.
 
         Raises:
-            ExecutionError: the result is gone: TT-NN's process ended, or a program has written to its memory.
+            ExecutionError: the run failed, TT-NN's process ended, or a program has written to the result's memory.
         """
-        if self._host is not None:
-            return self._host.clone()
-        if not self._lost and self._generation != self._contents.generation:
-            self._lost = "TT-NN's process has ended since."
-        if self._lost:
-            raise ExecutionError(
-                f"A result of program '{self._program}' was on the card and is gone. {self._lost}",
-                hint="Compute it again. Tensors that are needed after a failure are read, or copied, before it.",
-            )
-        return self._contents.fetch(self)
+        self.check()
+        return self._contents.fetch(self) if self._host is None else self._host.clone()
+
+    def wait(self) -> None:
+        """Waits for the run.
+
+        Raises:
+            ExecutionError: the errors of :meth:`read`.
+        """
+        self.check()
+        self._contents.wait()
+        self.check()
+
+
+class Run:
+    """A run that the worker may not have answered yet.
+
+    Args:
+        executable: the executable.
+        results: what stays on the card.
+        arguments: results of earlier runs that this one reads.
+
+    Attributes:
+        error: why it failed; None otherwise, and before the answer.
+    """
+
+    def __init__(self, executable: TTNNExecutable, results: Sequence[Handle], arguments: Sequence[Handle]) -> None:
+        self._executable = executable
+        self._results = [weakref.ref(handle) for handle in results]
+        self._arguments = arguments
+        self.error: ExecutionError | None = None
+
+    def end(self, answer: Mapping[str, Any] | ExecutionError) -> None:
+        """Takes the worker's answer, or the error that took its place. Results of a run that failed have its error."""
+        if isinstance(answer, ExecutionError):
+            self.error = answer
+        elif "lacked" in answer:  # whose run failed
+            causes = [each.error for each in self._arguments if each.number == answer["lacked"]]
+            self.error = next(filter(None, causes), None) or self._executable.failure(answer)
+        elif "error" in answer:
+            self.error = self._executable.failure(answer)
+        else:
+            self._executable.ran(answer)
+        for reference in self._results:
+            if self.error is not None and (handle := reference()) is not None:
+                handle.error = self.error
 
 
 class WorkerContents:
@@ -132,6 +182,13 @@ class WorkerContents:
         """Number of the process that has the contents; a later one has none of them."""
         worker = self._worker()
         return 0 if worker is None else worker.generation
+
+    def wait(self) -> None:
+        """Waits until the worker has answered all requests."""
+        worker = self._worker()
+        if worker is not None:
+            with worker.lock:
+                worker.wait()
 
     def new_number(self) -> int:
         """Returns a number that no contents have had."""
@@ -167,4 +224,4 @@ class WorkerContents:
         return [self.dropped.popleft() for _ in range(len(self.dropped))]
 
 
-__all__ = ["Handle", "WorkerContents"]
+__all__ = ["Handle", "Run", "WorkerContents"]

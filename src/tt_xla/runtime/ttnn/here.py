@@ -35,6 +35,15 @@ class InProcess:
         self._region = 0
         self._server: Any = None
 
+    @property
+    def _is_open(self) -> bool:
+        return self._server is not None and getattr(self._server.device, "is_open", True)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a device of the selected system is open."""
+        return self._is_open and self._system == environment.selected_system()
+
     def rest(self) -> None:
         """Does nothing: arrays are passed as they are."""
 
@@ -44,9 +53,9 @@ class InProcess:
         Raises:
             RuntimeUnavailableError: ``ttnn`` cannot be imported.
         """
-        is_open = self._server is not None and getattr(self._server.device, "is_open", True)
+        is_open = self._is_open
         fits = mesh is None or mesh == self.mesh
-        if is_open and fits and self._system == environment.selected_system() and trace_region_bytes <= self._region:
+        if self.is_running and fits and trace_region_bytes <= self._region:
             return
         try:
             script: Any = importlib.import_module("tt_xla.runtime.ttnn.worker")
@@ -75,6 +84,13 @@ class InProcess:
         """Answers a request; the arguments are those of :meth:`~tt_xla.runtime.ttnn.process.Worker.request`."""
         self._server.serve(message | {"tensors": dict(arrays)})
         return self._server.answer
+
+    def post(self, message: Message, arrays: Mapping[str, Array], ended: Callable[[Message], None]) -> None:
+        """Answers a request at once."""
+        ended(self.request(message, arrays))
+
+    def wait(self) -> None:
+        """Does nothing: every request is answered."""
 
     def read(self, segment: Array) -> Array:
         """Returns an array of an answer."""

@@ -63,6 +63,15 @@ def worker() -> Worker:
         return _workers[runtime]
 
 
+def wait() -> None:
+    """Waits until the workers of this process have run everything."""
+    with _starting:
+        running = [*_workers.values()]
+    for each in running:
+        with each.lock:
+            each.wait()
+
+
 def close_workers() -> None:
     """Ends the workers of this process. Programs that are loaded later get one as the environment then selects."""
     with _starting:

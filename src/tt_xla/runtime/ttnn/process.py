@@ -7,11 +7,14 @@ shared memory has no name, and the worker ends when this process closes its life
 from __future__ import annotations
 
 import atexit
+import collections
 import contextlib
 import dataclasses
 import json
 import mmap
 import os
+import pickle
+import select
 import signal
 import socket
 import struct
@@ -33,7 +36,10 @@ from tt_xla.locks import Lock
 Array = np.ndarray[Any, Any]
 
 Message = dict[str, Any]
-"""A JSON message to or from the worker."""
+"""A message to or from the worker: plain data, which either interpreter's pickle can read."""
+
+Ended = Callable[[Message | ExecutionError], None]
+"""Called with the answer to a request that nobody waited for, or with the error that took its place."""
 
 _SCRIPT = Path(__file__).with_name("worker.py")
 _STARTING_SECONDS = 120.0
@@ -47,6 +53,12 @@ _CLOSING_SECONDS = 10.0
 
 _KEPT_BYTES = 16 << 20
 """Bytes of the shared memory that stay between runs, for programs whose arguments change in each."""
+
+_MOST_OUTSTANDING = 64
+"""Number of requests that may wait for their answers."""
+
+_PROTOCOL = 4
+"""Pickle's protocol, which all interpreters that TT-NN supports read."""
 
 _ALIGNMENT = 64
 """Alignment of tensors in the shared memory, in bytes."""
@@ -94,6 +106,12 @@ class _Running:
     """Id of the process that started the worker. A forked child must not touch it."""
     map: mmap.mmap | None = None
     """The shared memory as mapped into this process."""
+    received: bytearray = field(default_factory=bytearray)
+    """Bytes of messages that have arrived and were not read."""
+    outstanding: collections.deque[Ended] = field(default_factory=lambda: collections.deque())
+    """What is called with the answers to the requests that the worker has not answered yet, in their order."""
+    taken: int = 0
+    """Bytes of the shared memory that outstanding requests may still read."""
 
 
 class Worker:
@@ -113,6 +131,8 @@ class Worker:
         """Called before a process that runs is ended, because another one is needed."""
         self.lock = Lock()
         """Held for a whole run: programs for several systems, in several threads, share the process."""
+        self.sent_bytes = self.received_bytes = 0
+        """Bytes of tensors that went to the worker so far, and that came from it."""
         self._running: _Running | None = None
         atexit.register(self.close)
         _WORKERS.add(self)
@@ -120,7 +140,13 @@ class Worker:
     @property
     def pid(self) -> int | None:
         """Process id of the worker, or None when none is running."""
-        return self._running.process.pid if self._alive() and self._running else None
+        return self._running.process.pid if self._running is not None and self.is_running else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process of this one runs."""
+        running = self._running
+        return running is not None and running.owner == os.getpid() and running.process.poll() is None
 
     @property
     def generation(self) -> int:
@@ -138,10 +164,12 @@ class Worker:
             RuntimeUnavailableError: TT-NN does not start.
         """
         has_chips = mesh is None or mesh == self.mesh
-        if self._alive() and has_chips and trace_region_bytes <= self.trace_region_bytes:
+        if self.is_running and has_chips and trace_region_bytes <= self.trace_region_bytes:
             return
-        if self._alive() and self.before_replacement is not None:
+        if self.is_running and self.before_replacement is not None:
             self.before_replacement()
+        elif self._running is not None and self._running.owner == os.getpid():
+            self._ended(self._running)  # outstanding requests end with the cause
         self.close()
         self.mesh = mesh or self.mesh
         self.trace_region_bytes = max(trace_region_bytes, self.trace_region_bytes)
@@ -176,6 +204,7 @@ class Worker:
         assert running is not None
         failure: BaseException | None = None
         try:
+            self.wait()
             self._send(running, message | {"tensors": self._put(running, arrays)})
             while "host" in (answer := self._receive(running)):
                 operands = [self.read(segment) for segment in answer["inputs"]]
@@ -187,6 +216,7 @@ class Worker:
                     self._send(running, {"do": "answer", "failed": True})
                     continue
                 named = {str(index): array for index, array in enumerate(results)}
+                running.taken = 0
                 self._send(running, {"do": "answer", "arrays": list(self._put(running, named).values())})
         except BaseException:
             self.kill()  # the next message could be the answer to any earlier request
@@ -194,6 +224,57 @@ class Worker:
         if "failed" in answer and failure is not None:
             raise failure
         return answer
+
+    def post(self, message: Message, arrays: Mapping[str, Array], ended: Ended) -> None:
+        """Sends a request and returns at once. The worker answers requests in their order.
+
+        Args:
+            message: the request, which asks for no results and computes no host op.
+            arrays: its tensors by name.
+            ended: called with the answer, by a later call of this worker's methods.
+
+        Raises:
+            ExecutionError: the process crashed, or does not answer earlier requests in time, and was ended.
+        """
+        running = self._running
+        assert running is not None
+        try:
+            self._take_answers(running)
+            if len(running.outstanding) >= _MOST_OUTSTANDING or (arrays and running.taken > _KEPT_BYTES):
+                self.wait()
+            self._send(running, message | {"tensors": self._put(running, arrays)})
+        except BaseException:
+            self.kill()
+            raise
+        running.outstanding.append(ended)
+
+    def wait(self) -> None:
+        """Waits until all requests are answered.
+
+        Raises:
+            ExecutionError: the process crashed or did not answer in time, and was ended.
+        """
+        running = self._running
+        try:
+            while running is not None and running.outstanding:
+                self._take_answer(running)
+        except BaseException:
+            self.kill()
+            raise
+        if running is not None:
+            running.taken = 0
+
+    def _take_answers(self, running: _Running) -> None:
+        """Reads the answers that have arrived."""
+        while running.outstanding and (running.received or select.select([running.connection], [], [], 0)[0]):
+            self._take_answer(running)
+        if not running.outstanding:
+            running.taken = 0
+
+    def _take_answer(self, running: _Running) -> None:
+        """Reads the next answer."""
+        answer = self._receive(running)
+        running.outstanding.popleft()(answer)
 
     def read(self, segment: Message) -> Array:
         """Copies an array out of the shared memory. bfloat16 elements become int16, which has their bits."""
@@ -203,13 +284,15 @@ class Worker:
         count = int(np.prod(shape, dtype=np.int64))
         if not count:
             return np.zeros(shape, dtype)
+        self.received_bytes += count * dtype.itemsize
         memory = _mapped(self._running, segment["offset"] + count * dtype.itemsize)
         return np.frombuffer(memory, dtype, count, segment["offset"]).reshape(shape).copy()
 
     def rest(self) -> None:
         """Gives memory beyond :data:`_KEPT_BYTES` back, once all results of a run were read."""
         shared = None if self._running is None else self._running.map
-        if shared is not None and len(shared) > _KEPT_BYTES and hasattr(mmap, "MADV_REMOVE"):
+        is_read = self._running is not None and not self._running.outstanding
+        if is_read and shared is not None and len(shared) > _KEPT_BYTES and hasattr(mmap, "MADV_REMOVE"):
             shared.madvise(mmap.MADV_REMOVE, _KEPT_BYTES, len(shared) - _KEPT_BYTES)
 
     def close(self) -> None:
@@ -225,11 +308,13 @@ class Worker:
             running.process.wait(_CLOSING_SECONDS)
         self.kill()
 
-    def kill(self) -> None:
-        """Ends the process at once and frees what is shared with it."""
+    def kill(self, error: ExecutionError | None = None) -> None:
+        """Ends the process at once and frees what is shared with it. Outstanding requests end with an error."""
         running, self._running = self._running, None
         if running is None or running.owner != os.getpid():
             return
+        while running.outstanding:
+            running.outstanding.popleft()(error or ExecutionError("TT-NN's process was ended before it had run this."))
         if running.process.poll() is None:
             running.process.kill()
             running.process.wait()
@@ -246,10 +331,6 @@ class Worker:
             running.log.close()
             os.close(running.lifeline)
             os.close(running.memory)
-
-    def _alive(self) -> bool:
-        running = self._running
-        return running is not None and running.owner == os.getpid() and running.process.poll() is None
 
     def _start(self) -> _Running:
         ours, theirs = socket.socketpair()
@@ -279,14 +360,16 @@ class Worker:
         return _Running(process, ours, lifeline, memory, log)
 
     def _put(self, running: _Running, arrays: Mapping[str, Array]) -> dict[str, Message]:
-        """Writes arrays into the shared memory from its start and returns their segments by name."""
+        """Writes arrays into the shared memory behind those of outstanding requests. Returns their segments by name."""
         segments: dict[str, Message] = {}
-        offset = 0
+        offset = running.taken
         for name, array in arrays.items():
             kind = "bf16" if array.dtype == np.int16 else array.dtype.str
             segments[name] = {"offset": offset, "shape": list(array.shape), "type": kind}
+            self.sent_bytes += array.nbytes
             offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
-        if offset:
+        if arrays:
+            running.taken = offset
             memory = _mapped(running, offset)
             for array, segment in zip(arrays.values(), segments.values(), strict=True):
                 if array.nbytes:
@@ -295,7 +378,7 @@ class Worker:
         return segments
 
     def _send(self, running: _Running, message: Message) -> None:
-        data = json.dumps(message).encode()
+        data = pickle.dumps(message, _PROTOCOL)
         try:
             running.connection.sendall(struct.pack("<I", len(data)) + data)
         except OSError:
@@ -303,31 +386,33 @@ class Worker:
 
     def _receive(self, running: _Running) -> Message:
         (size,) = struct.unpack("<I", self._exactly(running, 4))
-        return json.loads(self._exactly(running, size))
+        return pickle.loads(self._exactly(running, size))
 
     def _exactly(self, running: _Running, size: int) -> bytes:
         """Receives exactly ``size`` bytes."""
-        data = b""
-        while len(data) < size:
+        while len(running.received) < size:
             try:
-                chunk = running.connection.recv(size - len(data))
+                chunk = running.connection.recv(1 << 16)
             except TimeoutError:
                 raise self._timed_out(running) from None
             except OSError:
                 chunk = b""
             if not chunk:
                 raise self._ended(running)
-            data += chunk
+            running.received += chunk
+        data = bytes(running.received[:size])
+        del running.received[:size]
         return data
 
     def _timed_out(self, running: _Running) -> ExecutionError:
         """Ends a process that does not answer and returns the error to raise."""
         seconds, output = running.connection.gettimeout(), _last_output(running)
-        self.kill()
-        return ExecutionError(
+        error = ExecutionError(
             f"TT-NN did not answer within {seconds:g} s; its process was ended.{output}",
             hint="The next run starts a new process. Set TTXLA_TTNN_TIMEOUT to allow more time.",
         )
+        self.kill(error)
+        return error
 
     def _ended(self, running: _Running) -> ExecutionError:
         """Returns the error to raise when the process has ended."""
@@ -335,11 +420,12 @@ class Worker:
             running.process.wait(_CLOSING_SECONDS)
         status = running.process.poll()
         output = _last_output(running)
-        self.kill()
         cause = f"with status {status}"
         if status is not None and status < 0:
             cause = f"by {signal.Signals(-status).name}"
-        return ExecutionError(f"TT-NN's process ended {cause}.{output}", hint="The next run starts a new process.")
+        error = ExecutionError(f"TT-NN's process ended {cause}.{output}", hint="The next run starts a new process.")
+        self.kill(error)
+        return error
 
 
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()

@@ -2,8 +2,9 @@
 
     python worker.py SOCKET MEMORY LIFELINE UTILS TRACE_REGION_BYTES L1_SMALL_BYTES MODE MESH
 
-SOCKET, MEMORY and LIFELINE are file descriptors. A message is its length in four bytes, then JSON. Tensors lie in
-MEMORY, which both processes map and grow. The sender of a message owns the memory until the next message arrives.
+SOCKET, MEMORY and LIFELINE are file descriptors. A message is its length in four bytes, then a pickle. Tensors lie in
+MEMORY, which both processes map and grow. Those of a request stay there until its answer, those of an answer until the
+next request. Requests may be sent before earlier ones are answered, and are answered in their order.
 LIFELINE closes when the other process ends; then this process ends too, whatever TT-NN is doing. MODE is ``mock`` when
 TT-NN only checks calls and computes nothing. MESH is JSON: shape and fabric config of a mesh device, or null for one
 chip.
@@ -15,12 +16,14 @@ mesh it is loaded with ``shards``, the names of the tensors that the chips have 
 Contents of tensors that outlive a run have numbers, under which all programs find them: those that the other process
 sent under a number, and results that it asked this process to keep. Each program makes of them the tensors that it
 needs, and programs that need the same one share it. A run names the arguments that are bound to other contents than in
-the last run, and ``consumed`` ones, whose tensors it may write to: their contents end with it.
+the last run, and ``consumed`` ones, whose tensors it may write to: their contents end with it. A run that fails has no
+results, and what reads them fails too: its answer names the contents that it ``lacked``.
 """
 
 import json
 import mmap
 import os
+import pickle
 import select
 import signal
 import socket
@@ -124,6 +127,14 @@ class HostFailed(Exception):
     """A host op failed in the other process, which keeps the error."""
 
 
+class Lacking(Exception):
+    """A run reads contents that are not there, because the run that computes them failed."""
+
+    def __init__(self, number):
+        super().__init__(f"contents {number} were not computed")
+        self.number = number
+
+
 class Program:
     """One generated program and its tensors on the device."""
 
@@ -143,6 +154,10 @@ class Program:
         self.names = set()
         """Names of the arguments that the source loaded since the last run began."""
         self.weight_names = set()
+        self.lacking = {}
+        """Numbers of contents that are not there, by the names of the arguments that are bound to them."""
+        self.prepares = False
+        """Whether const-eval functions must run again, as arguments of theirs have changed."""
         """Names of the arguments that the source loads as weights."""
         self.prepared = None
         """Results of const-eval functions by name; None before they were computed."""
@@ -237,22 +252,30 @@ class Program:
         passed = {name: segment for name, segment in message["tensors"].items() if not name.isdigit()}
         self.forget([*message["bind"], *passed])
         for name, number in message["bind"].items():
+            if number not in contents:
+                self.lacking[name] = number
+                continue
             self.bound[name] = contents[number]
             contents[number].users.add((message["program"], name))
         self.bound |= {name: Contents(memory.read(segment)) for name, segment in passed.items()}
         for name in message["consumed"]:
-            del contents[message["bind"][name]]
+            contents.pop(message["bind"][name], None)
+        for number in self.lacking.values():
+            raise Lacking(number)
         for name in message["copied"]:
             self.bound[name] = self.bound[name].copy()
 
     def forget(self, names):
         """Unbinds arguments and shards of arguments by name, and drops the tensors made of them."""
-        if names:
-            self.weights = None
+        if not names:
+            return
         for name in names:
             self.bound.pop(name, None)
-        of_shards = {name for name, shards in self.shards.items() if not set(names).isdisjoint(shards)}
-        for key in [key for key in self.tensors if key[0] in names or key[0] in of_shards]:
+            self.lacking.pop(name, None)
+        loaded = {*names, *(name for name, shards in self.shards.items() if not set(names).isdisjoint(shards))}
+        if not self.weight_names.isdisjoint(loaded):
+            self.weights = None
+        for key in [key for key in self.tensors if key[0] in loaded]:
             del self.tensors[key]
 
     def lose(self, name):
@@ -264,9 +287,17 @@ class Program:
 
     def run(self, message):
         """Runs the program once and returns the answer."""
-        device = self.device
         self.names.clear()
-        self.bind(message)
+        self.prepares = self.prepares or message["prepare"]
+        try:
+            self.bind(message)
+            return self.computed(message)
+        finally:
+            self.forget(message["passing"])
+
+    def computed(self, message):
+        """Runs the program with the arguments that are bound, and returns the answer."""
+        device = self.device
         weights, prepares = self.loaded_weights(message)
         inputs = self.module["load_inputs"](device)
         before = getattr(device, "predicted_us", None)
@@ -278,24 +309,23 @@ class Program:
         answer |= {} if before is None else {"predicted_us": device.predicted_us - before}
         answer["device_us"] = self.worker.measured() if message["profile"] else None
         answer["results"] = self.worker.memory.write([array for array, _ in sent])
-        del results, inputs, weights, sent
-        self.forget(message["passing"])
         return answer
 
     def loaded_weights(self, message):
         """Returns the weights with the results of const-eval functions, and whether these were computed anew."""
-        if self.weights is not None and not message["prepare"] and not self.folder:
+        if self.weights is not None and not self.prepares and not self.folder:
             return dict(self.weights), False
         weights = self.module["load_weights"](self.device)
         self.weight_names = set(self.names)
         changed = self.folder and self.names & {name.partition(".")[0] for name in message["tensors"]}
-        prepares = "const_eval" in self.module and bool(message["prepare"] or self.prepared is None or changed)
+        prepares = "const_eval" in self.module and bool(self.prepares or self.prepared is None or changed)
         if prepares:
             all_weights = dict(weights)
             self.prepared_keys.clear()
             self.module["const_eval"](self.device, all_weights)
             self.worker.prepared.keep(program.prepared_keys for program in self.worker.programs.values())
             self.prepared = {name: tensor for name, tensor in all_weights.items() if name not in weights}
+        self.prepares = False
         self.weights = weights | (self.prepared or {})
         return dict(self.weights), prepares
 
@@ -352,6 +382,7 @@ class Worker:
 
     def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode, mesh):
         self.connection, self.memory, self.utils_file = connection, Memory(memory), utils
+        self.sent, self.received = bytearray(), bytearray()
         self.programs = {}
         self.contents = {}
         """Contents of tensors that outlive a run, by number."""
@@ -405,22 +436,29 @@ class Worker:
         return module
 
     def send(self, message):
-        data = json.dumps(message).encode()
-        self.connection.sendall(struct.pack("<I", len(data)) + data)
+        """Sends a message before this process waits for another one. Answers to several requests go together."""
+        data = pickle.dumps(message, 4)
+        self.sent += struct.pack("<I", len(data)) + data
 
     def receive(self):
         """Returns the next message, or None when the other process has ended."""
         (size,) = struct.unpack("<I", self.exactly(4) or b"\0\0\0\0")
-        return json.loads(self.exactly(size)) if size else None
+        return pickle.loads(self.exactly(size)) if size else None
 
     def exactly(self, size):
         """Receives exactly ``size`` bytes, or none when the other process has ended."""
-        data = b""
-        while len(data) < size:
-            chunk = self.connection.recv(size - len(data))
+        while len(self.received) < size:
+            try:
+                chunk = self.connection.recv(1 << 16, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self.connection.sendall(self.sent)
+                self.sent.clear()
+                chunk = self.connection.recv(1 << 16)
             if not chunk:
                 return b""
-            data += chunk
+            self.received += chunk
+        data = bytes(self.received[:size])
+        del self.received[:size]
         return data
 
     def ask(self, question):
@@ -450,6 +488,8 @@ class Worker:
             self.send({"failed": True})
         except Ended:
             raise
+        except Lacking as error:
+            self.send(self.failed(error) | {"lacked": error.number})
         except (Exception, SystemExit) as error:  # helpers exit when a tensor's file is missing
             self.send(self.failed(error))
 
@@ -464,8 +504,9 @@ class Worker:
                     self.programs[user].lose(name)
         if message["forget"] or message["dropped"]:
             self.prepared.keep(program.prepared_keys for program in self.programs.values())
-        passed = {int(name): segment for name, segment in message["tensors"].items() if name.isdigit()}
-        self.contents |= {number: Contents(self.memory.read(segment)) for number, segment in passed.items()}
+        for name, segment in message["tensors"].items():
+            if name.isdigit():
+                self.contents[int(name)] = Contents(self.memory.read(segment))
 
     def fetched(self, contents):
         """Returns the answer with the elements of contents."""

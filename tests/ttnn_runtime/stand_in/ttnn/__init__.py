@@ -1,7 +1,7 @@
 """A replacement for TT-NN in tests: a few ops on NumPy arrays, traces, and failures on demand.
 
 Each call appends a line to the file that ``STAND_IN_LOG`` names. ``STAND_IN_TAN`` makes ``ttnn.tan`` ``crash``,
-``hang`` or ``refuse``; with any other value it computes.
+``hang``, ``refuse`` or ``refuse once``; with any other value it computes.
 """
 
 import enum
@@ -147,7 +147,9 @@ def tan(x):
         os.kill(os.getpid(), signal.SIGSEGV)
     if does == "hang":
         time.sleep(600)
-    if does == "refuse":
+    if does == "refuse once":
+        path.write_text("")
+    if does.startswith("refuse"):
         raise RuntimeError("TT_FATAL @ tan.cpp:1: angle < pi\ninfo:\nThe angle is too wide\nbacktrace:\n --- a.so")
     if does == "half":
         return _half(numpy.tan(x))

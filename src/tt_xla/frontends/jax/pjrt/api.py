@@ -55,8 +55,8 @@ def api_capsule() -> Any:
     for name in SLOTS:
         setattr(api, name, slots[name])
     layouts = _table("PJRT_Layouts_Extension", {name: slots[name] for name in LAYOUT_SLOTS}, type=LAYOUTS)
-    # Layouts live as long as the process, and so do events.
-    layouts.PJRT_Layouts_MemoryLayout_Destroy = slots["PJRT_Event_Destroy"]
+    # Layouts live as long as the process.
+    layouts.PJRT_Layouts_MemoryLayout_Destroy = slots["PJRT_Plugin_Initialize"]  # does nothing
     functions = _table("PLUGIN_Profiler_Api", {name: slots[name] for name in ERROR_SLOTS + PROFILER_SLOTS})
     profilers = _table(
         "PJRT_Profiler_Extension",

@@ -171,6 +171,14 @@ def address_of(buffer: Buffer) -> int:
     return address
 
 
+@slot("PJRT_Buffer_ReadyEvent")
+def wait(args: Any) -> None:
+    """Waits until a card has computed a buffer; the C part knows that others have been computed."""
+    kept = trampoline().object_of(args.buffer).kept
+    if kept is not None:
+        kept.wait()
+
+
 @slot("PJRT_Buffer_UnsafePointer")
 def unsafe_pointer(args: Any) -> None:
     """Returns the address of elements that are in the memory of a card; the C part knows that of others."""

@@ -435,7 +435,33 @@ static void *slot_error_code(int slot, Args *args)
     return NULL;
 }
 
-/* Programs run before Execute returns, so every event has happened. */
+static char event; /* its address stands for every event that happened; others are errors */
+
+static void *error_of(const void *waited)
+{
+    const char *message;
+    size_t size;
+    if (waited == &event)
+        return NULL;
+    error_message(waited, &message, &size);
+    return make_error(error_code(waited), message, size);
+}
+
+static void *slot_event_error(int slot, Args *args)
+{
+    (void)slot;
+    return error_of(args->handle);
+}
+
+static void *slot_event_destroy(int slot, Args *args)
+{
+    (void)slot;
+    if (args->handle != &event)
+        error_destroy(args->handle);
+    return NULL;
+}
+
+/* Programs of the emulated card run before Execute returns, and whoever asks for the event of a buffer on a card waits. */
 static void *slot_event_is_ready(int slot, Args *args)
 {
     struct { Args head; bool ready; } *asked = (void *)args;
@@ -448,17 +474,15 @@ static void *slot_event_on_ready(int slot, Args *args)
 {
     struct { Args head; void (*callback)(void *, void *); void *argument; } *asked = (void *)args;
     (void)slot;
-    asked->callback(NULL, asked->argument);
+    asked->callback(error_of(args->handle), asked->argument);
     return NULL;
 }
-
-static char event; /* its address stands for every event */
 
 static void *slot_ready_event(int slot, Args *args)
 {
     struct { Args head; void *event; } *asked = (void *)args;
-    (void)slot;
-    asked->event = &event;
+    void *error = ((Cell *)args->handle)->data == NULL ? call_slot(slot, args) : NULL;
+    asked->event = error == NULL ? &event : error;
     return NULL;
 }
 
@@ -614,10 +638,10 @@ static const struct { const char *name; Native native; } written_here[] = {
     {"PJRT_Error_GetCode", slot_error_code},
     {"PJRT_Error_ForEachPayload", slot_nothing},
     {"PJRT_Plugin_Initialize", slot_nothing},
-    {"PJRT_Event_Destroy", slot_nothing},
+    {"PJRT_Event_Destroy", slot_event_destroy},
     {"PJRT_Event_IsReady", slot_event_is_ready},
-    {"PJRT_Event_Error", slot_nothing},
-    {"PJRT_Event_Await", slot_nothing},
+    {"PJRT_Event_Error", slot_event_error},
+    {"PJRT_Event_Await", slot_event_error},
     {"PJRT_Event_OnReady", slot_event_on_ready},
     {"PJRT_Client_Destroy", slot_destroy},
     {"PJRT_Executable_Destroy", slot_destroy},

@@ -161,7 +161,7 @@ class Buffer:
         """Releases the bytes."""
         if self._counted_bytes is not None:
             self._session.memory[self.chip].count_free(self._counted_bytes)
-            self._counted_bytes = self._host = self.offloaded = self._kept = None
+        self._counted_bytes = self._host = self.offloaded = self._kept = None
 
     def offload(self, program: object, stand_in: torch.Tensor, restore: Callable[[], torch.Tensor]) -> None:
         """Releases host bytes that a program can restore.
@@ -250,6 +250,8 @@ class Buffer:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         while (host := self._host) is None:
             if (kept := self.kept) is not None:
+                if self._counted_bytes is None:
+                    self.claim_bytes()
                 return self._fetch(kept)
             if self.offloaded is not None:
                 return self._restore()

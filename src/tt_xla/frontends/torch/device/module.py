@@ -12,8 +12,7 @@ import torch
 from tt_xla.frontends.torch import host_ops, session
 from tt_xla.frontends.torch.current_device import select_chip
 from tt_xla.frontends.torch.device import chips
-from tt_xla.frontends.torch.device.programs import synchronize
-from tt_xla.frontends.torch.device.streams import Event, Stream, stream
+from tt_xla.frontends.torch.device.streams import Event, Stream, finish, stream
 from tt_xla.frontends.torch.private.dispatcher import let_higher_order_ops_pass_autocast
 
 
@@ -93,7 +92,7 @@ class DeviceModule:
     def synchronize(self, device: Any = None) -> None:
         """Runs all recorded ops. Their results have been computed when this returns."""
         _chip(device)
-        synchronize()
+        finish()
 
     def _is_in_bad_fork(self) -> bool:
         return False

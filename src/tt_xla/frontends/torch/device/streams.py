@@ -17,6 +17,19 @@ from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.device.programs import synchronize
 
 
+def wait() -> None:
+    """Waits until cards have computed what was asked of them. The error of a run arrives where its result is read."""
+    from tt_xla import runtime  # which imports torch, whose import imports this module
+
+    runtime.wait()
+
+
+def finish() -> None:
+    """Runs all recorded ops, and waits until they and all compiled functions have been computed."""
+    synchronize()
+    wait()
+
+
 class Event:
     """A point in the order of ops.
 
@@ -31,7 +44,7 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Runs what was recorded so far, and notes the time at which it has been computed."""
-        synchronize()
+        finish()
         self._seconds = time.perf_counter()
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -68,11 +81,11 @@ class Stream:
 
     def synchronize(self) -> None:
         """Runs all recorded ops. Their results have been computed when this returns."""
-        synchronize()
+        finish()
 
     def query(self) -> bool:
         """Returns whether nothing is left to compute; runs what was recorded."""
-        synchronize()
+        finish()
         return True
 
     def record_event(self, event: Event | None = None) -> Event:

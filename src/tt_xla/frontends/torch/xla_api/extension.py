@@ -20,6 +20,7 @@ from tt_xla.frontends.torch.device.buffers import buffer_of as _buffer_of
 from tt_xla.frontends.torch.device.buffers import host_alias as _host_alias
 from tt_xla.frontends.torch.device.marking import has_parts, is_replicated, mark, placement_of
 from tt_xla.frontends.torch.device.recording import new_tensor as _new_tensor
+from tt_xla.frontends.torch.device.streams import wait as _wait
 from tt_xla.frontends.torch.device.text import XLA_NAMES as _XLA_NAMES
 from tt_xla.frontends.torch.device.text import describe as _describe
 from tt_xla.frontends.torch.device.text import key_of as _key_of
@@ -161,11 +162,15 @@ def _xla_sync_multi(
 ) -> None:
     """Runs the recorded ops on which tensors depend. They take donations unless ``sync_xla_data`` is False."""
     synchronize(ends_step=sync_xla_data, only=tensors)
+    if wait:
+        _wait()
 
 
 def _xla_step_marker(device: str, devices: list[str], wait: bool = True, reset_scope: bool = True) -> None:
     """Runs all recorded ops, and ends the step."""
     synchronize(ends_step=True)
+    if wait:
+        _wait()
 
 
 def _xla_warm_up_cache(tensors: list[torch.Tensor], devices: list[str]) -> None:

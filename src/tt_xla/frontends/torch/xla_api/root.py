@@ -20,6 +20,7 @@ from tt_xla.frontends.torch.device import metrics as _metrics
 from tt_xla.frontends.torch.device import synchronize as _synchronize
 from tt_xla.frontends.torch.device import xla_type as _xla_type
 from tt_xla.frontends.torch.device.mode import Mode as _Mode
+from tt_xla.frontends.torch.device.streams import wait as _wait
 from tt_xla.frontends.torch.xla_api.closures import StepClosures as _StepClosures
 from tt_xla.frontends.torch.xla_api.donor_op import register as _register_donor_op
 from tt_xla.frontends.torch.xla_api.finder import attribute as _attribute
@@ -85,10 +86,8 @@ def real_devices() -> list[str]:
 def sync(wait: bool = False, reset_scope: bool = True) -> None:
     """Runs the ops recorded so far as one program, and then the closures of ``xm.add_step_closure``.
 
-    The results have been computed when this returns.
-
     Args:
-        wait: changes nothing, because the results are always waited for.
+        wait: whether to wait until a card has computed the results; the emulated card always has.
         reset_scope: whether the step ends here for the profiler, too, none of whose ranges may be open then.
 
     Raises:
@@ -100,6 +99,8 @@ def sync(wait: bool = False, reset_scope: bool = True) -> None:
     _metrics.count(_metrics.STEPS)
     with _session.current.mode.running_because(_analysis.USER_SYNC):
         _synchronize(ends_step=True)
+    if wait:
+        _wait()
     _session.current.part(_StepClosures).run()
 
 

@@ -19,6 +19,7 @@ from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch import session as _session
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device.placements import replicate as _replicate
+from tt_xla.frontends.torch.device.streams import wait as _wait
 from tt_xla.frontends.torch.private.dispatcher import storage_identity as _storage_identity
 from tt_xla.frontends.torch.trees import tree_leaves as _tree_leaves
 from tt_xla.frontends.torch.trees import tree_map_only as _tree_map_only
@@ -121,7 +122,8 @@ def mark_step(wait: bool = False, reset_scope: bool = True) -> None:
 
 
 def wait_device_ops(devices: list[str] | None = None) -> None:
-    """Waits for running programs: does nothing, because programs have finished when ``sync`` returns."""
+    """Waits for running programs. Those of the emulated card have finished when ``sync`` returns."""
+    _wait()
 
 
 def unlazy(tensors: Sequence[torch.Tensor]) -> None:
