@@ -61,7 +61,7 @@ def table_of(op: Any) -> NDArray[np.int64]:
     groups = op.attributes["replica_groups"]
     if isinstance(groups, ir.DenseElementsAttr):
         return np.array(groups, np.int64, ndmin=2)
-    along_axes = stablehlo.ReplicaGroupMeshAxesAttr(groups)
+    along_axes: Any = stablehlo.ReplicaGroupMeshAxesAttr(groups)
     sizes, ids = _mesh_of(op, along_axes.mesh)
     first, offsets = np.arange(len(ids)), np.zeros(1, np.int64)
     for axis in map(stablehlo.AxisRefAttr, along_axes.axes):
