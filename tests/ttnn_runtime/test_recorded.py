@@ -241,3 +241,18 @@ def test_what_is_copied_to_a_tensor_again_and_again_is_read_each_time() -> None:
         other.copy_(counter)
         assert counter.tolist() == other.tolist() == [[number] * 3] * 2
     assert torch.tt.memory_allocated() == before
+
+
+def test_an_index_is_checked_on_the_host_and_nothing_else_comes_there(crossing: Crossing) -> None:
+    host = torch.rand(32, 64)
+    value = host.to("tt") * 2
+    torch.tt.synchronize()
+    crossing.take()
+    rows = value[torch.tensor([3, 5]).to("tt")]
+    torch.tt.synchronize()
+    sent, received = crossing.take()
+    assert sent <= 16
+    assert received == 0
+    torch.testing.assert_close(rows.cpu(), host[[3, 5]] * 2, **CLOSE)
+    with pytest.raises(IndexError):
+        value[torch.tensor([40]).to("tt")].cpu()

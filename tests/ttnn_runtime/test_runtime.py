@@ -218,12 +218,13 @@ def test_complex_arguments_come_as_arrays(stand_in: StandIn) -> None:
 
 
 def test_a_callback_may_run_programs_and_its_failure_is_the_runs(stand_in: StandIn) -> None:
-    inner = loaded()
+    inner, kept = loaded(), []
 
     def function(x: np.ndarray) -> list[np.ndarray]:
+        check(inner.run(inputs(), [None, 7]), inputs())
+        kept.append(inner.run_keeping(inputs(), [None, 7]))
         if x[0, 0] > 100:
             raise ValueError("too much")
-        check(inner.run(inputs(), [None, 7]), inputs())
         return [x * 10]
 
     callback = callbacks.register(function)
@@ -234,6 +235,8 @@ def test_a_callback_may_run_programs_and_its_failure_is_the_runs(stand_in: Stand
         executable.run([torch.full((4, 4), 99.0)], [None])
     assert executable.worker.pid == process
     assert torch.equal(executable.run([torch.ones(4, 4)], [None])[0], torch.full((4, 4), 40.0))
+    for (handle,) in kept:
+        check([handle.read()], inputs())
 
 
 # Failures ----------------------------------------------------------------------------------------------------------

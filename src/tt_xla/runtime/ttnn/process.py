@@ -211,7 +211,9 @@ class Worker:
                 try:
                     assert on_host is not None
                     results = on_host(str(answer["host"]), operands)
+                    self.wait()  # for programs that it has run
                 except Exception as error:
+                    self.wait()
                     failure = error
                     self._send(running, {"do": "answer", "failed": True})
                     continue

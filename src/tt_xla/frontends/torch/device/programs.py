@@ -291,7 +291,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
     arguments = [tensors[position] for position in program.tensors]
     for position, argument in enumerate(arguments):
         if isinstance(argument, Value):
-            arguments[position] = argument.passed(program.takes, position)
+            is_checked = bool(program.checks) and not argument.dtype.is_floating_point  # on the host
+            arguments[position] = argument.data if is_checked else argument.passed(program.takes, position)
     argument_versions = [versions[position] for position in program.tensors]
     for make, version in program.extras:
         arguments.append(make())
@@ -477,7 +478,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     positions = [position for _, position in lowered.outputs]
     placements = loaded.placements
     placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
-    takes = None if loaded.executable is None or lowered.checks else loaded.executable.takes
+    takes = None if loaded.executable is None else loaded.executable.takes
     return _Program(loaded.call, takes, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
 
 
