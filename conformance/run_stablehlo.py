@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
@@ -87,12 +86,6 @@ class Case:
     inputs: list[Any]
     expected: list[Any]
     types: list[str]
-
-
-def context() -> Any:
-    mlir_context = mlir.make_ir_context()
-    mlir_context.allow_unregistered_dialects = True
-    return mlir_context
 
 
 def from_testdata(text: str) -> Case:
@@ -264,7 +257,7 @@ def run(root: Path, only: str = "", done: Collection[str] = ()) -> Iterator[Outc
 
 
 def _interpret_cases(name: str, op: str, text: str) -> Iterator[Outcome]:
-    with context(), ir.Location.unknown():
+    with host.new_mlir_context(), ir.Location.unknown():
         try:
             cases = list(from_interpret(text))
         except Exception as error:
@@ -276,7 +269,7 @@ def _interpret_cases(name: str, op: str, text: str) -> Iterator[Outcome]:
 
 def attempt(name: str, op: str, read: Any) -> Outcome:
     started = time.perf_counter()
-    with context() if ir.Context.current is None else ir.Context.current, ir.Location.unknown():
+    with host.new_mlir_context() if ir.Context.current is None else ir.Context.current, ir.Location.unknown():
         try:
             case = read()
         except Exception as error:

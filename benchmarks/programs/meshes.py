@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.sharding import AbstractMesh, Mesh, NamedSharding
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from benchmarks.programs import language, training, vision
@@ -48,7 +48,7 @@ class MeshProgram:
 
     def lowered(self) -> jax.stages.Lowered:
         """Returns the lowered function, for which JAX needs no devices."""
-        mesh = AbstractMesh(self.mesh, ("x", "y"))
+        mesh = AbstractMesh(self.mesh, ("x", "y"), axis_types=(AxisType.Auto,) * 2)
         with _partitioner(self.shardy):
             return jax.jit(self.function(mesh)).trace(*self._shapes(mesh)).lower(lowering_platforms=("cpu",))
 

@@ -142,6 +142,20 @@ def load(module: str) -> HostProgram:
         ) from error
 
 
+def new_mlir_context() -> Any:
+    """Returns an MLIR context of its own with all of JAX's dialects, including CHLO, that accepts unregistered ones.
+
+    ``make_ir_context`` of JAX 0.12 returns the context that JAX lowers in, up to ten times a thread. It would outlive
+    our modules with all their constants, and JAX's own modules could have unregistered dialects.
+    """
+    from jax._src.interpreters import mlir
+
+    make = getattr(mlir, "_create_ir_context", mlir.make_ir_context)
+    context: Any = make()
+    context.allow_unregistered_dialects = True
+    return context
+
+
 @cache
 def client() -> Any:
     """Returns XLA's CPU client, which the first call opens."""

@@ -270,7 +270,8 @@ def test_bfloat16_on_silicon_numerics_correlates(subject: Subject) -> None:
 
 @over(CASES)
 def test_program(subject: Subject, goldens: Goldens) -> None:
-    goldens.check(f"small_programs/{subject.case.theme}", subject.name, program_lines(subject.program, locations=False))
+    lines = program_lines(subject.program, locations=False)
+    goldens.check(f"small_programs/{subject.case.theme}", subject.name, lines, lowered_by_jax=True)
 
 
 def by_theme(cases: Iterable[str]) -> dict[str, list[str]]:
@@ -303,7 +304,7 @@ WITH_SOURCES = (
 @over(WITH_SOURCES)
 def test_generated_source(subject: Subject, language: str, goldens: Goldens) -> None:
     lines = statements(subject.program, language)
-    goldens.check(f"small_sources/{language}_{subject.case.theme}", subject.name, lines)
+    goldens.check(f"small_sources/{language}_{subject.case.theme}", subject.name, lines, lowered_by_jax=True)
 
 
 def test_every_golden_source_has_a_case(goldens: Goldens) -> None:

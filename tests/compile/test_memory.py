@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import weakref
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
 from tt_xla.compiler.pipeline import compile_module
 from tt_xla.compiler.stablehlo import parse_module
+from tt_xla.host import new_mlir_context
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 
@@ -39,12 +41,19 @@ def large_constants():
 
 
 def test_callers_context_ends_with_its_module():
-    context = mlir.make_ir_context()
+    context = new_mlir_context()
     compiled(ir.Module.parse(program(0), context))
     ended = weakref.ref(context)
     del context
     gc.collect()
     assert ended() is None
+
+
+def test_a_new_context_is_not_the_one_that_jax_lowers_in():
+    assert new_mlir_context() is not new_mlir_context()
+    lowering = jax.jit(jnp.sin).lower(1.0).compiler_ir().context
+    assert new_mlir_context() is not lowering
+    assert not lowering.allow_unregistered_dialects
 
 
 def test_context_of_parsed_modules_is_replaced():

@@ -25,7 +25,8 @@ def test_program(name: str, goldens: Goldens) -> None:
     module = mesh_program.lowered().compiler_ir("stablehlo")
     options = CompileOptions.parse({"optimization_level": 2})
     program = compile_module(module, options, load_target(mesh_program.arch))
-    goldens.check(f"mesh_programs/{name}", name, program_lines(program, locations=False))
+    lines = program_lines(program, locations=False)
+    goldens.check(f"mesh_programs/{name}", name, lines, lowered_by_jax=True)
 
 
 def test_every_golden_program_is_a_program(goldens: Goldens) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.libraries import import_or_skip
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/codegen_tutorial.md"
 SHELL = ["bash", "-euo", "pipefail", "-c"]
@@ -50,7 +52,7 @@ def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("language", ["python", "cpp"])
 def test_the_jax_examples_write_source(language: str, tmp_path: Path) -> None:
-    pytest.importorskip("flax", reason="the extra jax-examples is not installed")
+    import_or_skip("flax.nnx")
     printed = run(tmp_path, f"python {ROOT}/examples/jax/codegen/{language}/custom_module.py")
     assert "codegen successful. Check model for the results." in printed
     if language == "python":

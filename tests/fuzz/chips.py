@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
 from tests.fuzz.draft import Aval, Draft
@@ -119,10 +119,11 @@ class ChipDraft(Draft):
             return self._as("chips", _expanded(body)), self._as("stack", self._stacked(body, places))
         places = [self._placed(index) for index in results]
         split = self._splits
+        names = tuple(self.layout.axes)
 
         sharded = jax.shard_map(
             _expanded(body),
-            mesh=AbstractMesh(tuple(self.layout.axes.values()), tuple(self.layout.axes)),
+            mesh=AbstractMesh(tuple(self.layout.axes.values()), names, axis_types=(AxisType.Auto,) * len(names)),
             in_specs=tuple(P(*dims) for dims in split),
             out_specs=tuple(P(*dims) for dims in places),
             axis_names=set(self.manual),

@@ -12,6 +12,7 @@ pytest.importorskip("transformers", reason="the extra torch-examples is not inst
 
 
 from models.document import failures, table, write
+from tests.libraries import import_or_skip, misfit
 from tt_xla.testing.models import config
 from tt_xla.testing.models.config import ModelTestStatus
 from tt_xla.testing.models.discovery import Case, discover
@@ -39,6 +40,8 @@ LEVEL_2 = (
     "vit/image_classification/pytorch",
     "whisper/speech_recognition/pytorch",
 )
+OF_NNX = ("gpt2/causal_lm/jax",)
+"""Models among these that are written in ``flax.nnx``."""
 AT_EACH_LEVEL = ("bert/masked_lm/pytorch", "resnet/image_classification/pytorch")
 CASES = [(name, level) for name in AT_EACH_LEVEL for level in (0, 1, 2)] + [(name, 2) for name in LEVEL_2]
 FOR_EACH_CHANGE = {("bert/masked_lm/pytorch", 2)}
@@ -60,6 +63,8 @@ def _offline(monkeypatch):
 )
 def test_agrees_with_the_cpu(name, level, expectations):
     """Agrees with float32 as one program without host ops. `make models` runs all models."""
+    if name in OF_NNX:
+        import_or_skip("flax.nnx")
     case = Case(name, "small", "single_device", "inference")
     expectation = replace(expectations.of(case.id), optimization_level=level, golden_f32=True)
     record = run(ROOT, case, expectation, lambda stage: None)
@@ -116,9 +121,11 @@ def test_a_static_cache_decodes_with_one_program():
 
 def test_each_model_has_an_entry(expectations):
     result = discover(ROOT)
-    assert result.problems == expectations.problems == []
+    nnx = misfit("flax.nnx")
+    without_nnx = [problem for problem in result.problems if nnx is not None and nnx in problem]
+    assert [problem for problem in result.problems if problem not in without_nnx] == expectations.problems == []
     assert len(result.loaders) >= 100
-    assert sum(loader.folder.endswith("jax") for loader in result.loaders) >= 8
+    assert sum(loader.folder.endswith("jax") for loader in result.loaders) + len(without_nnx) >= 8
     inference = [case for case in result.cases if (case.parallelism, case.run_mode) == ("single_device", "inference")]
     assert [case.id for case in inference if not expectations.of(case.id).listed] == []
     passing = [case for case in inference if expectations.of(case.id).status is ModelTestStatus.EXPECTED_PASSING]
@@ -142,7 +149,7 @@ def test_loaders_take_types_and_batches():
 
 
 def test_sizes_differ():
-    sizes = [make_loader(ROOT, "gpt2/causal_lm/jax", variant).sizes[variant] for variant in ("small", "full")]
+    sizes = [make_loader(ROOT, "llama/causal_lm/jax", variant).sizes[variant] for variant in ("small", "full")]
     assert sizes[0]["width"] < sizes[1]["width"]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from tests.libraries import needs_perf_report
 from tests.unit.pricing import sharded, spec
 from tt_xla.ir.layout import BufferType, DataType
 from tt_xla.ir.mesh import Mesh
@@ -196,8 +198,9 @@ def test_choices_of_ops_have_names_of_ttnn() -> None:
     assert SCATTER_REDUCTIONS.keys() <= {str(kind) for kind in ReduceType}
 
 
+@needs_perf_report
 def test_categories_are_those_of_tt_perf_report() -> None:
-    perf_report = pytest.importorskip("tt_perf_report.perf_report")
+    perf_report = importlib.import_module("tt_perf_report.perf_report")
     found = {code: category_of(code) for codes in perf_report.OPERATION_CATEGORIES.values() for code in codes}
     expected = {code: name for name, codes in perf_report.OPERATION_CATEGORIES.items() for code in codes}
     assert found == expected

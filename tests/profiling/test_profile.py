@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.measured import price, read, record
+from tests.libraries import needs_perf_report
 from tests.profiling.conftest import INFER, JAX, TRAIN
 from tt_xla.errors import OptionError
 from tt_xla.profiling.beside import step_of
@@ -122,7 +122,7 @@ def test_tracy_takes_the_flags_of_the_procedure_for_jax(script: Script, tmp_path
     assert min(row.roofline_us for row in products) > 0
 
 
-@pytest.mark.skipif(importlib.util.find_spec("tt_perf_report") is None, reason="tt-perf-report is not installed")
+@needs_perf_report
 def test_tt_perf_report_reads_one_step(script: Script, tmp_path: Path) -> None:
     done = profile(script(TRAIN), ["4"], tmp_path)
     flags = ["--start-signpost", "step_3_start", "--end-signpost", "step_3_end", "--no-color"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.libraries import needs_perf_report
 from tt_xla.cost import instruction_cost, predicted_device_us
 from tt_xla.cost.memory import bytes_per_bank
 from tt_xla.cost.roofline import roofline
@@ -178,7 +178,7 @@ def test_the_page_has_a_section_about_exchanges(recording: Recording, tmp_path: 
     assert [line["axis"] for line in record["links"]] == ["model", "batch"]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("tt_perf_report") is None, reason="tt-perf-report is not installed")
+@needs_perf_report
 def test_tt_perf_report_reads_exchanges(recording: Recording, tmp_path: Path) -> None:
     write_all(tmp_path, recording, measure(recording))
     table = tmp_path / "report.csv"

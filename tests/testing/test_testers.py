@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.libraries import import_or_skip
 from tt_xla.testing import (
     ComparisonConfig,
     CompilerConfig,
@@ -261,7 +262,7 @@ def test_mnist_mlp_training():
 @needs_plugin
 @pytest.mark.parametrize("run_mode", RunMode, ids=str)
 def test_nnx(run_mode):
-    nnx = pytest.importorskip("flax.nnx")
+    nnx = import_or_skip("flax.nnx")
 
     class Tester(JaxModelTester):
         def _get_model(self):
@@ -276,7 +277,7 @@ def test_nnx(run_mode):
 @pytest.mark.nightly
 @needs_plugin
 def test_linen_with_batch_norm_and_dropout():
-    nn = pytest.importorskip("flax.linen")
+    nn = import_or_skip("flax.linen")
 
     class Model(nn.Module):
         @nn.compact

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.golden import FOLDER, Goldens, read_texts
+from tests.golden import FOLDER, Goldens, jax_of_goldens, read_texts
 
 pytestmark = pytest.mark.quick
 
@@ -50,6 +51,21 @@ def test_a_long_difference_is_cut(folder: Path) -> None:
 def test_a_missing_text_fails(folder: Path, file: str) -> None:
     with pytest.raises(pytest.fail.Exception, match=r"has no text 'three'\. If the test is new: make goldens"):
         Goldens(update=False, folder=folder).check(file, "three", "text")
+
+
+def test_a_program_that_another_jax_lowers_is_skipped_if_it_differs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goldens = Goldens(update=False, folder=folder)
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "99.0")
+    goldens.check("some/file", "one", "only", lowered_by_jax=True)
+    with pytest.raises(pytest.skip.Exception, match=r"JAX 99\.0 lowers 'one' in another way than JAX \d"):
+        goldens.check("some/file", "one", "other", lowered_by_jax=True)
+    with pytest.raises(pytest.fail.Exception, match="has changed"):
+        goldens.check("some/file", "one", "other")
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: jax_of_goldens())
+    with pytest.raises(pytest.fail.Exception, match="has changed"):
+        goldens.check("some/file", "one", "other", lowered_by_jax=True)
 
 
 def test_stale_texts_and_files_fail(folder: Path) -> None:

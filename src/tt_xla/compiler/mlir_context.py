@@ -7,6 +7,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from tt_xla.host import new_mlir_context
+
 _SLICE_OF_A_SCALAR = re.compile(r"stablehlo\.dynamic_slice (%[\w#]+), , sizes = \[\]")
 _MOST_READ = 1 << 20
 """Bytes of modules after which a context is replaced; it keeps every type, location and constant it has seen."""
@@ -25,10 +27,7 @@ def context(reading: int) -> ir.Context:
     global _context
     mlir_context, bytes_read = _context or (None, 0)
     if mlir_context is None or bytes_read >= _MOST_READ:
-        from jax._src.interpreters import mlir
-
-        mlir_context, bytes_read = mlir.make_ir_context(), 0
-        mlir_context.allow_unregistered_dialects = True
+        mlir_context, bytes_read = new_mlir_context(), 0
     _context = mlir_context, bytes_read + reading
     return mlir_context
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import AbstractMesh, Mesh, NamedSharding
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 
@@ -17,7 +17,7 @@ def mesh_of(shape: Mapping[str, int]) -> Mesh | AbstractMesh:
     """Returns a mesh of CPU devices, or of none where there are too few, so that programs can be lowered alone."""
     count = int(np.prod(list(shape.values())))
     if len(jax.devices("cpu")) < count:
-        return AbstractMesh(tuple(shape.values()), tuple(shape))
+        return AbstractMesh(tuple(shape.values()), tuple(shape), axis_types=(AxisType.Auto,) * len(shape))
     return Mesh(np.array(jax.devices()[:count]).reshape(tuple(shape.values())), tuple(shape))
 
 

@@ -36,7 +36,7 @@ def test_program(name: str, goldens: Goldens) -> None:
     text = jax.jit(program.function, keep_unused=True).lower(*program.arrays(name)).as_text()
     for number, (mesh, arguments, results) in enumerate(program.shardings):
         module = localised(with_shardings(text, mesh, arguments, results))
-        goldens.check("sharding/programs", f"{name} {number}", module)
+        goldens.check("sharding/programs", f"{name} {number}", module, lowered_by_jax=True)
 
 
 @pytest.mark.parametrize("partitioner", PARTITIONERS)
@@ -49,7 +49,7 @@ def test_program_that_jax_lowers(name: str, partitioner: str, goldens: Goldens, 
     inputs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]
     traced = jax.jit(function, in_shardings=arguments, out_shardings=results).trace(*inputs)
     text = traced.lower(lowering_platforms=("cpu",)).as_text()
-    goldens.check(f"sharding/{partitioner}", name, localised(parse_module(text)))
+    goldens.check(f"sharding/{partitioner}", name, localised(parse_module(text)), lowered_by_jax=True)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.libraries import import_or_skip
 from tt_xla.runtime import get_device
 
-NO_FLAX = "flax is not installed, or too new for this jax"
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(32, 8)).astype(np.float32)
 Y = (X[:, :1] * 2 - X[:, 1:2]).astype(np.float32)
@@ -68,7 +68,7 @@ def test_plain_functions():
 
 
 def test_flax_linen():
-    nn = pytest.importorskip("flax.linen", reason=NO_FLAX, exc_type=ImportError)
+    nn = import_or_skip("flax.linen")
 
     class Model(nn.Module):
         @nn.compact
@@ -82,7 +82,7 @@ def test_flax_linen():
 
 
 def test_flax_nnx():
-    nnx = pytest.importorskip("flax.nnx", reason=NO_FLAX, exc_type=ImportError)
+    nnx = import_or_skip("flax.nnx")
     model = nnx.Sequential(nnx.Linear(8, 16, rngs=nnx.Rngs(0)), nnx.relu, nnx.Linear(16, 1, rngs=nnx.Rngs(1)))
     graph, parameters = nnx.split(model)
     first, last = train(lambda p: jnp.mean((nnx.merge(graph, p)(X) - Y) ** 2), parameters)
@@ -98,7 +98,7 @@ def test_equinox():
 
 
 def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
-    nn = pytest.importorskip("flax.linen", reason=NO_FLAX, exc_type=ImportError)
+    nn = import_or_skip("flax.linen")
     from tt_xla.frontends.jax.model_libraries import recognise_models
 
     recognise_models()
@@ -119,7 +119,7 @@ def test_linen_variables_are_parameters_and_const_eval_runs_once(tt):
 
 @pytest.mark.parametrize("way", ["nnx.jit", "split and merge"])
 def test_nnx_state_is_parameters(tt, way):
-    nnx = pytest.importorskip("flax.nnx", reason=NO_FLAX, exc_type=ImportError)
+    nnx = import_or_skip("flax.nnx")
     from tt_xla.frontends.jax.model_libraries import recognise_models
 
     recognise_models()

@@ -37,23 +37,28 @@ def test_custom_vjp():
     np.testing.assert_array_equal(jax.grad(lambda x: f(x).sum())(X), np.full_like(X, 10))
 
 
-def effort(level):
-    """JAX 0.12 accepts only names of XLA's effort levels; earlier versions pass on any number."""
-    return f"O{level}" if hasattr(jax, "CompilerEffortLevel") else level
+def names_of_efforts(levels):
+    """Returns levels by names of XLA's effort levels, which JAX has since 0.12."""
+    return [(f"O{level}", level) for level in levels] if hasattr(jax, "CompilerEffortLevel") else []
 
 
-@pytest.mark.parametrize("level", [0, 1, 2])
-def test_optimization_level_reaches_the_compiler(monkeypatch, level):
-    """JAX moves the optimization level from the options to another field of the request."""
+@pytest.mark.parametrize(("given", "level"), [(0, 0), (1, 1), (2, 2), ("2", 2), *names_of_efforts([0, 1, 2])])
+def test_optimization_level_reaches_the_compiler(monkeypatch, given, level):
+    """JAX moves effort levels from the options to another field of the request."""
     parsed = []
     parse = CompileOptions.parse
     monkeypatch.setattr(CompileOptions, "parse", lambda values: parsed.append(parse(values)) or parsed[-1])
-    jax.jit(lambda x: x * 2, compiler_options={"optimization_level": effort(level)}).lower(X).compile()
+    jax.jit(lambda x: x * 2, compiler_options={"optimization_level": given}).lower(X).compile()
     assert [options.optimization_level for options in parsed] == [level]
 
 
+def test_a_level_that_is_none_is_refused_by_the_compiler():
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"INVALID_ARGUMENT: .*optimization_level"):
+        jax.jit(lambda x: x * 2, compiler_options={"optimization_level": 7})(X)
+
+
 def test_options_of_every_kind():
-    options = {"optimization_level": effort(1), "enable_trace": "false", "enable_const_eval": True, "numerics": "exact"}
+    options = {"optimization_level": 1, "enable_trace": "false", "enable_const_eval": True, "numerics": "exact"}
     np.testing.assert_array_equal(jax.jit(lambda x: x * 2, compiler_options=options)(X), X * 2)
 
 

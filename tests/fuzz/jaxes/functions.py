@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import re
 
 from tests.fuzz.jaxes.program import PRELUDE, WAYS
-from tests.fuzz.jaxes.templates import TEMPLATES
+from tests.fuzz.jaxes.templates import TEMPLATES, functions_in
 
 MODULES = {"jnp": "jax.numpy", "lax": "jax.lax", "jax.nn": "jax.nn", "jax.scipy.special": "jax.scipy.special"}
 """Modules whose functions are drawn, by their names in programs."""
@@ -30,7 +29,7 @@ def _is_function(value: object) -> bool:
 def named() -> frozenset[str]:
     """Returns the functions that drawn programs call, such as ``jnp.tanh``."""
     text = "\n".join([PRELUDE, *WAYS.values(), *(call for calls in TEMPLATES.values() for call in calls)])
-    return frozenset(re.findall(r"\b(?:jnp|lax|jax\.nn|jax\.scipy\.special)\.\w+", text))
+    return frozenset(functions_in(text))
 
 
 _REASONS: dict[str, dict[str, str]] = {
@@ -64,7 +63,8 @@ _REASONS: dict[str, dict[str, str]] = {
     "they work on several devices": {
         "lax": "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend "
         "pshuffle psum "
-        "psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint",
+        "psum_scatter psum_scatter_start pswapaxes pvary ragged_all_to_all with_sharding_constraint "
+        "all_gather_invariant",
     },
     "they draw random numbers": {"lax": "rng_bit_generator rng_uniform"},
     "other calls lower to them": {
@@ -89,3 +89,10 @@ UNUSED: dict[str, str] = {
     for name in names.split()
 }
 """Why functions are not drawn, by their names in programs."""
+
+NOT_IN_EVERY_VERSION = {
+    *("jax.scipy.special.wofz", "lax.ConvGeneralDilatedDimensionNumbers", "lax.PrecisionLike"),
+    *("lax.all_gather_invariant", "lax.broadcast_like", "lax.empty", "lax.pcast", "lax.precv", "lax.psend"),
+    *("lax.psum_scatter_start", "lax.pvary", "lax.scaled_dot", "lax.stack", "lax.stage", "lax.unstack"),
+}
+"""Functions among those that are not drawn that JAX 0.7.1, 0.10.2 or 0.12 lacks."""

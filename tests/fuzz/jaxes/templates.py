@@ -8,19 +8,25 @@ dimension of the first operand, ``{perm}`` an order of its dimensions, ``{shape}
 
 from __future__ import annotations
 
+import re
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
 
 def _calls(form: str, names: str) -> list[str]:
     """Returns a call for each of some names; a dot in ``form`` stands before the name."""
     return [form.replace("NAME", name) for name in names.split()]
 
 
-TEMPLATES: dict[str, list[str]] = {
+_OF_ALL_VERSIONS: dict[str, list[str]] = {
     "functions": [
         *_calls(
             "jnp.NAME({n})",
-            "abs absolute ceil conj conjugate fabs floor isfinite isinf isnan isneginf isposinf logical_not negative "
-            "positive rint round around sign signbit square trunc real imag isreal iscomplex nan_to_num ones_like "
-            "zeros_like copy array asarray empty_like frexp modf",
+            "abs absolute ceil conj conjugate fabs fix floor isfinite isinf isnan isneginf isposinf logical_not "
+            "negative positive rint round around sign signbit square trunc real imag isreal iscomplex nan_to_num "
+            "ones_like zeros_like copy array asarray empty_like frexp modf",
         ),
         *_calls(
             "jnp.NAME({f})",
@@ -37,18 +43,19 @@ TEMPLATES: dict[str, list[str]] = {
         ),
         *_calls(
             "jax.scipy.special.NAME({f})",
-            "dawsn digamma entr erf erfc erfcx erfinv expi expit factorial gamma gammaln gammasgn i0 i0e i1 i1e "
-            "loggamma logit log_ndtr ndtr ndtri spence fresnel sici",
+            "dawsn digamma entr erf erfc erfcinv erfcx erfinv expi expit factorial gamma gammaln gammasgn i0 i0e i1 "
+            "i1e loggamma logit log_ndtr ndtr ndtri spence fresnel sici",
         ),
         *_calls(
             "lax.NAME({f})",
             "abs neg sign square acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cbrt ceil cos cosh digamma erf "
             "erf_inv erfc exp exp2 expm1 floor is_finite lgamma log log1p logistic reciprocal round rsqrt sin "
             "sinh sqrt "
-            "tan tanh stop_gradient optimization_barrier",
+            "tan tanh stop_gradient optimization_barrier log2 one_minus_square",
         ),
         *_calls("lax.NAME({i})", "abs neg sign square bitwise_not clz population_count"),
         "lax.integer_pow({n}, {k})",
+        "lax.polynomial({f}, ({c}, {c}, {c}))",
         "{n} ** {k}",
         "lax.reduce_precision({f}, 5, 10)",
         "jax.nn.gelu({f}, approximate=False)",
@@ -111,7 +118,7 @@ TEMPLATES: dict[str, list[str]] = {
             "jnp.NAME({n})",
             "all any amax amin argmax argmin average count_nonzero cumprod cumsum max mean median min nanargmax "
             "nanargmin "
-            "nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar prod std sum var",
+            "nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar prod std sum var minmax",
         ),
         *_calls(
             "jnp.NAME({n}, axis={axis})",
@@ -254,6 +261,7 @@ TEMPLATES: dict[str, list[str]] = {
         "lax.sort({n}, dimension={axis})",
         "lax.sort_key_val({n}, {o}, dimension={axis})",
         "lax.top_k({n}, {k})",
+        "jnp.top_k({n}, {k})",
         "jnp.argwhere({b}, size=3)",
         "jnp.nonzero({n}, size=4)",
         "jnp.flatnonzero({n}, size=4)",
@@ -300,4 +308,21 @@ TEMPLATES: dict[str, list[str]] = {
         "jax.nn.standardize({f}) @ {f}.T",
     ],
 }
-"""Calls by family, each with places for operands."""
+"""Calls by family, also of functions that only some versions of JAX have."""
+
+
+def functions_in(text: str) -> set[str]:
+    """Returns the functions that a text calls, such as ``jnp.tanh``."""
+    return set(re.findall(r"\b(?:jnp|lax|jax\.nn|jax\.scipy\.special)\.\w+", text))
+
+
+def _is_in_jax(call: str) -> bool:
+    modules = {"jnp": jnp, "lax": lax, "jax.nn": jax.nn, "jax.scipy.special": jax.scipy.special}
+    split = (function.rsplit(".", 1) for function in functions_in(call))
+    return all(hasattr(modules[module], name) for module, name in split)
+
+
+TEMPLATES: dict[str, list[str]] = {
+    family: [call for call in calls if _is_in_jax(call)] for family, calls in _OF_ALL_VERSIONS.items()
+}
+"""Calls by family, each with places for operands, of functions that this version of JAX has."""

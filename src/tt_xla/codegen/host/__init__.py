@@ -9,6 +9,7 @@ from tt_xla.codegen.formatting import INDENT, Group, Node, lay_out
 from tt_xla.codegen.host.op import HostOp, NoTorchCodeError, full
 from tt_xla.codegen.host.rules import RULES
 from tt_xla.codegen.naming import identifier, unique
+from tt_xla.host import new_mlir_context
 
 __all__ = ["NoTorchCodeError", "torch_function"]
 
@@ -26,12 +27,9 @@ def torch_function(module: str, name: str, doc: str) -> list[str]:
     Raises:
         NoTorchCodeError: an op has no torch code; the message is the op's name.
     """
-    from jax._src.interpreters import mlir  # its context has all dialects of host parts, including chlo
     from jaxlib.mlir import ir
 
-    context = mlir.make_ir_context()
-    context.allow_unregistered_dialects = True
-    with context:
+    with new_mlir_context():
         parsed: Any = ir.Module.parse(module)
         functions = {function.name.value: function for function in parsed.body.operations}
         return _Writer(functions).function(functions["main"], name, doc)

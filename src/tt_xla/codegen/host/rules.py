@@ -56,6 +56,7 @@ UNARY = {
     "chlo.erfc": "{}.erfc()",
     "chlo.lgamma": "{}.lgamma()",
     "chlo.sinh": "{}.sinh()",
+    "chlo.square": "{}.square()",
 }
 
 

@@ -17,10 +17,12 @@ from jaxlib.mlir.dialects import sdy
 from jaxlib.mlir.passmanager import PassManager
 
 from tt_xla.compiler.sharding import gspmd, round_trip
+from tt_xla.compiler.sharding.builder import dense
 from tt_xla.compiler.sharding.counters import narrow_counters
 from tt_xla.compiler.sharding.rules.elementwise import BROADCASTING, ELEMENTWISE
 from tt_xla.compiler.sharding.shardings import SHARDING, Meshes, op_shardings, rewrite_for_one_mesh, tensor_shardings
 from tt_xla.compiler.sharding.walk import copy_body, inline_calls, walk
+from tt_xla.compiler.stablehlo.replica_groups import table_of
 from tt_xla.compiler.stablehlo.signature import attribute_names, functions
 from tt_xla.errors import CompileError, MalformedModuleError
 
@@ -71,6 +73,7 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
     """
     copy: Any = module.operation.clone()
     _verify(copy)
+    _tabulate_groups(copy)
     if round_trip.restore(copy):
         _verify(copy)
     shardings = tensor_shardings(copy)
@@ -98,6 +101,13 @@ def prepare(module: Any, entry_name: str, partitions: int | None, chips: int) ->
     stated = frozenset(_stated(known[entry_name]))
     _add_elementwise_rules(known[entry_name])
     return Propagated(copy, meshes, stated, orders)
+
+
+def _tabulate_groups(module: Any) -> None:
+    """Writes the groups of collectives as tables of ids: the meshes that they name are rewritten and may go."""
+    for op in walk(module):
+        if "replica_groups" in op.attributes:
+            op.attributes["replica_groups"] = dense(table_of(op))
 
 
 def _argument_orders(module: Any, shardings: Counter[Any], entry: Any, meshes: Meshes) -> dict[int, tuple[int, ...]]:

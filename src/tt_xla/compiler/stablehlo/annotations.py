@@ -15,6 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from tt_xla.compiler.stablehlo.replica_groups import table_of
 from tt_xla.errors import CompileError, MalformedModuleError
 from tt_xla.ir.program import ARGUMENT_MARK
 
@@ -78,7 +79,7 @@ def check_group_sizes(op: Any) -> None:
         CompileError: a group has several devices.
     """
     if "replica_groups" in op.attributes:
-        _, group_size = ir.ShapedType(op.attributes["replica_groups"].type).shape
+        group_size = table_of(op).shape[1]
         if group_size > 1:
             raise _several_devices([f"{op.name} over groups of {group_size} devices"])
     if "source_target_pairs" in op.attributes:

@@ -1,15 +1,19 @@
 """The chips that a collective op names, as positions in the mesh.
 
 A StableHLO process is a replica and a partition; its position is ``replica * partitions + partition``. A module of one
-replica may name positions in every form, as the localiser and XLA do.
+replica may name positions in every form, as the localiser and XLA do. Groups are a table of ids or, as JAX 0.12 writes
+them, the axes of a mesh along which the groups lie.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy, stablehlo
 from numpy.typing import NDArray
 
 from tt_xla.errors import MalformedModuleError
@@ -24,6 +28,9 @@ OVER_BOTH = ("stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.reduce_s
 POSITIONS = ("stablehlo.partition_id", "stablehlo.replica_id")
 """Ops that return a number of the chip itself."""
 
+_MOST_CHIPS = 1 << 16
+"""Largest mesh whose groups are written out; a damaged module may name one that no memory holds."""
+
 
 def groups_of(op: Any, chips: int, replicas: int) -> list[list[int]]:
     """Returns the groups of positions that a collective names.
@@ -34,13 +41,82 @@ def groups_of(op: Any, chips: int, replicas: int) -> list[list[int]]:
         replicas: number of replicas of the module.
 
     Raises:
-        MalformedModuleError: a group names a chip that does not exist.
+        MalformedModuleError: a group names a chip or a mesh axis that does not exist.
     """
-    rows: list[list[int]] = np.array(op.attributes["replica_groups"], np.int64, ndmin=2).tolist()
-    ids = [[number for number in row if number >= 0] for row in rows]
+    ids = [[number for number in row if number >= 0] for row in table_of(op).tolist()]
     groups = _processes([row for row in ids if row], op, chips, replicas)
     _check_positions([position for group in groups for position in group], op, chips)
     return groups
+
+
+def table_of(op: Any) -> NDArray[np.int64]:
+    """Returns the ids in the groups that a collective names, a row for each group; -1 fills short rows.
+
+    Args:
+        op: a StableHLO collective with ``replica_groups``.
+
+    Raises:
+        MalformedModuleError: the groups lie along an axis that their mesh does not have, or the mesh is too large.
+    """
+    groups = op.attributes["replica_groups"]
+    if isinstance(groups, ir.DenseElementsAttr):
+        return np.array(groups, np.int64, ndmin=2)
+    along_axes: Any = stablehlo.ReplicaGroupMeshAxesAttr(groups)
+    sizes, ids = _mesh_of(op, along_axes.mesh)
+    first, offsets = np.arange(len(ids)), np.zeros(1, np.int64)
+    for axis in map(stablehlo.AxisRefAttr, along_axes.axes):
+        stride, size = _digit(axis, sizes)
+        first = first[first // stride % max(size, 1) == 0]
+        offsets = (offsets[:, None] + stride * np.arange(size)).reshape(-1)
+    table = first[:, None] + offsets
+    if table.size != len(ids):  # an axis is not in the mesh, is named twice, or has no such part
+        raise MalformedModuleError(
+            f"The replica_groups of a {op.operation.name} are {groups}, expected axes of a mesh with the axes {sizes}, "
+            "each once, or parts that divide them.",
+            location=str(op.location),
+        )
+    return ids[table]
+
+
+def _mesh_of(op: Any, mesh: Any) -> tuple[dict[str, int], NDArray[np.int64]]:
+    """Returns the sizes of the axes of a mesh that groups lie along, and the id at each position of the mesh.
+
+    Raises:
+        MalformedModuleError: the mesh has more chips than any system.
+    """
+    if isinstance(mesh, ir.FlatSymbolRefAttr):
+        module = op.operation
+        while module.parent is not None:
+            module = module.parent
+        declared = ir.SymbolTable(module)[mesh.value]
+        attribute: Any = sdy.MeshAttr(declared.attributes["mesh"])
+        sizes = {axis.name: axis.size for axis in map(sdy.MeshAxisAttr, attribute.axes)}
+        ids = list(attribute.device_ids)
+    else:
+        attribute = stablehlo.MeshAttr(mesh)
+        sizes = {axis.name: axis.size for axis in map(stablehlo.MeshAxisAttr, attribute.axes)}
+        ids = [] if attribute.device_ids is None else np.array(attribute.device_ids).tolist()
+    chips = math.prod(sizes.values())
+    if not 0 < chips <= _MOST_CHIPS:
+        raise MalformedModuleError(
+            f"The replica_groups of a {op.operation.name} lie along axes of a mesh of {chips} chips, expected at most "
+            f"{_MOST_CHIPS}.",
+            location=str(op.location),
+        )
+    return sizes, np.array(ids or range(chips), np.int64)
+
+
+def _digit(axis: Any, sizes: dict[str, int]) -> tuple[int, int]:
+    """Returns stride and size of the positions along an axis of a mesh or a part of one; size 0 if it is not there."""
+    if axis.name not in sizes:
+        return 1, 0
+    stride = math.prod([*sizes.values()][[*sizes].index(axis.name) + 1 :])
+    if axis.sub_axis_info is None:
+        return stride, sizes[axis.name]
+    part: Any = stablehlo.SubAxisInfoAttr(axis.sub_axis_info)
+    if min(part.pre_size, part.size) < 1 or sizes[axis.name] % (part.pre_size * part.size):
+        return 1, 0
+    return stride * (sizes[axis.name] // (part.pre_size * part.size)), part.size
 
 
 def covering_groups_of(op: Any, chips: int, replicas: int) -> list[list[int]]:
@@ -112,7 +188,5 @@ def _processes(ids: list[list[int]], op: Any, chips: int, replicas: int) -> list
 
 def has_channel(op: Any) -> bool:
     """Whether a collective has a channel, with which it is between partitions too."""
-    from jaxlib.mlir.dialects import stablehlo
-
     attributes = op.attributes
     return "channel_handle" in attributes and stablehlo.ChannelHandle(attributes["channel_handle"]).handle > 0

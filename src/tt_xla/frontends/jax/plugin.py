@@ -42,6 +42,11 @@ _LAPACK_PRIMITIVES = {
 """Names of JAX's primitives that JAX computes with LAPACK on the CPU."""
 
 
+_LEVEL = "optimization_level"
+_EFFORTS = {"UNKNOWN", "O0", "O1", "O2", "O3"}
+"""Names of XLA's effort levels, which JAX 0.12 accepts as optimization levels."""
+
+
 @dataclass(frozen=True)
 class PrivateName:
     """A private name of JAX that this file reads or replaces.
@@ -68,6 +73,7 @@ JAX_PRIVATE_NAMES = (
     PrivateName("jax._src.compilation_cache.is_cache_used"),
     PrivateName("jax._src.compiler.backend_compile", removed=(0, 10)),
     PrivateName("jax._src.compiler.backend_compile_and_load"),
+    PrivateName("jax._src.compiler.get_compile_options"),
     PrivateName("jax._src.config.enable_compilation_cache"),
     PrivateName("jax._src.debugging.debug_callback_lowering"),
     PrivateName("jax._src.debugging.debug_callback_p"),
@@ -110,6 +116,7 @@ def initialize() -> None:
         _lower_callbacks,
         _remember_inspections,
         _trust_compilations_of_jax,
+        _pass_on_levels,
         _export_arrays_by_dlpack,
     ):
         patch()
@@ -272,6 +279,32 @@ def _trust_compilations_of_jax() -> None:
         compile_module = getattr(compiler, name, None)
         if compile_module is not None and not hasattr(compile_module, "trusted_by_tt"):
             setattr(compiler, name, trusting(compile_module))
+
+
+def _pass_on_levels() -> None:
+    """Passes ``compiler_options={"optimization_level": 2}`` to ``tt`` as it is.
+
+    JAX 0.12 takes the option for an effort level of XLA, whose numbers are others, and refuses 0, 1 and 2. Names of
+    effort levels, such as ``"O1"``, stay JAX's.
+    """
+    from jax._src import compiler
+
+    original = compiler.get_compile_options
+    if hasattr(original, "knows_tt"):
+        return
+
+    @functools.wraps(original)
+    def get_compile_options(*args: Any, env_options_overrides: Any = None, backend: Any = None, **options: Any) -> Any:
+        overrides, own = dict(env_options_overrides or {}), []
+        level = overrides.get(_LEVEL)
+        if level is not None and level not in _EFFORTS and backend is not None and backend.platform == NAME:
+            own = [(_LEVEL, overrides.pop(_LEVEL))]
+        made = original(*args, env_options_overrides=overrides, backend=backend, **options)
+        made.env_option_overrides = [*made.env_option_overrides, *own]
+        return made
+
+    get_compile_options.knows_tt = True  # type: ignore[attr-defined]
+    compiler.get_compile_options = get_compile_options
 
 
 def _export_arrays_by_dlpack() -> None:

@@ -67,14 +67,14 @@ _NAMES = [str(dtype) for dtype in _TORCH_DTYPES]
 
 
 def abstract(tensor: Tensor) -> jax.ShapeDtypeStruct:
-    """Returns shape and dtype of a tensor as JAX traces functions for them.
+    """Returns shape and dtype of a tensor as JAX traces functions for them: 64 bits are 32 unless JAX has them.
 
     Raises:
         TypeError: JAX has no such dtype.
     """
     if tensor.dtype not in DTYPES:
         raise TypeError(f"A tensor of {tensor.dtype} is no argument for JAX; expected one of {', '.join(_NAMES)}.")
-    return jax.ShapeDtypeStruct(tuple(tensor.shape), DTYPES[tensor.dtype])
+    return jax.ShapeDtypeStruct(tuple(tensor.shape), jax.dtypes.canonicalize_dtype(DTYPES[tensor.dtype]))
 
 
 @torch.library.impl(_LIBRARY, "call_jax", "CPU")

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import guard_scalar
 
-_IDS = itertools.count()
+_GROUPS = itertools.count()
 
 
 @torch.library.custom_op("tt_xla::mark_tensor", mutates_args=())
@@ -44,6 +44,15 @@ def _backward(context: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
 mark_tensor.register_autograd(_backward)
 
 
+@torch.compiler.assume_constant_result
+def _new_group() -> str:
+    """Returns an identifier that no other group has.
+
+    Dynamo calls this as it traces. It would copy the counter itself, which Python 3.12 warns of and 3.14 cannot do.
+    """
+    return str(next(_GROUPS))
+
+
 def renamed_groups() -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
     """Returns a function that makes arguments of an op for a copy of a part of a graph: marks get groups of their own.
 
@@ -56,7 +65,7 @@ def renamed_groups() -> Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]:
             return arguments
         x, name, position, group, *rest = arguments
         if group not in groups:
-            groups[group] = str(next(_IDS))
+            groups[group] = _new_group()
         return (x, name, position, groups[group], *rest)
 
     return renamed
@@ -83,7 +92,7 @@ class StableHLOCompositeBuilder:
         self.attr = dict(attr or {})
         for key, value in self.attr.items():
             check_attribute(name, key, value)
-        self.id = str(next(_IDS))
+        self.id = _new_group()
 
     def mark_inputs(self, *tensors: torch.Tensor) -> Any:
         """Returns the tensors marked as inputs: a single tensor as such, several as a tuple."""
