@@ -54,7 +54,7 @@ OF_THE_PROCESS = {
         "torch.device.buffers.ADDRESSES",
         "torch.device.values._KIND_SERIALS",
         "torch.device.values._NODE_SERIALS",
-        "torch.graph.marks._IDS",
+        "torch.graph.marks._GROUPS",
         "torch.jax_calls._FUNCTIONS",  # by content; a recorded op of any session names one
     },
     "registered with PyTorch or JAX once, or by the import of a module": {
@@ -146,6 +146,7 @@ CACHES = {
         "torch.private.aot_cache.install",
         "torch.private.dispatcher.backward_on_calling_thread",
         "torch.private.patches._patch_parallel_styles",
+        "torch.private.process_groups._keep_groups_per_thread",
         "torch.xla_api.donor_op.register",
         "torch.xla_api.process_groups.register",
     },

@@ -249,14 +249,14 @@ class Buffer:
     def host(self) -> torch.Tensor:
         """CPU tensor over the bytes, in the shape of the tensor that made the buffer. Runs pending ops."""
         while (host := self._host) is None:
-            if (kept := self.kept) is not None:
-                if self._counted_bytes is None:
-                    self.claim_bytes()
-                return self._fetch(kept)
             if self.offloaded is not None:
                 return self._restore()
             if self.pending:
                 synchronize_for(self)
+            elif (kept := self.kept) is not None:
+                if self._counted_bytes is None:
+                    self.claim_bytes()
+                return self._fetch(kept)
             elif self.is_placeholder:
                 raise RuntimeError(f"The tensor has no bytes. {NO_BYTES}")
             if self._host is None:

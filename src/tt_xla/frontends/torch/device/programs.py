@@ -305,15 +305,15 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)
     own.counters[metrics.HANDLES] += len(outputs)
-    storages: set[int] = set()
+    storages, several = set(), outputs[-1] is not outputs[0]
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
-        if not isinstance(result, torch.Tensor):
+        if program.takes is not None:
             value.set_kept(result)
             continue
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
             result = result.reshape(value.shape)
-        if len(outputs) > 1:  # two results may be one tensor, but values are written separately
+        if several:  # two of them may be one tensor, but values are written separately
             storage = storage_identity(result)
             result = result.clone() if storage in storages else result
             storages.add(storage)

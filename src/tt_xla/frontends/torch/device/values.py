@@ -167,7 +167,8 @@ class Value:
     def of(data: torch.Tensor) -> Value:
         """Returns a value with the bytes of ``data``, which nobody may write to afterwards."""
         value = Value(tuple(data.shape), data.dtype)
-        value.set_computed(data)
+        value.host = data
+        value.version = new_version()
         return value
 
     @staticmethod
