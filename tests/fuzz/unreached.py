@@ -43,5 +43,6 @@ OF_TORCH_XLA = {
     "tt::call_jax": "calls a function of JAX; programs of JAX are drawn as such",
     "xla::place_to_host": "marks a tensor for the host's memory, and computes nothing",
     "xla::place_to_device": "marks a tensor for the device's memory, and computes nothing",
+    "xla::write_mlir_debuginfo": "names the op that computes its operand, and computes nothing",
 }
 """Rules for ops that modules of torch_xla define when they are imported, with the reason why none is drawn."""
