@@ -38,6 +38,8 @@ def test_results_of_recorded_ops_stay(crossing: Crossing) -> None:
     double = value + value
     torch.tt.synchronize()
     assert torch.tt.memory_allocated() == before + double.nbytes
+    (double * 2).cpu()
+    assert torch.tt.memory_allocated() == before + double.nbytes
 
 
 @pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "recorded"])

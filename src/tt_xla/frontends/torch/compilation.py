@@ -56,7 +56,7 @@ class Loaded(NamedTuple):
 
     @property
     def call(self) -> Callee:
-        """What runs it and leaves the results on a card, where that can be."""
+        """The function that runs it; results stay on a card where they can."""
         return self.executable.run_keeping if self.keeps and self.executable is not None else self.run
 
 

@@ -109,7 +109,7 @@ class _Running:
     received: bytearray = field(default_factory=bytearray)
     """Bytes of messages that have arrived and were not read."""
     outstanding: collections.deque[Ended] = field(default_factory=lambda: collections.deque())
-    """What is called with the answers to the requests that the worker has not answered yet, in their order."""
+    """The functions that take the answers to requests which the worker has not answered yet, in their order."""
     taken: int = 0
     """Bytes of the shared memory that outstanding requests may still read."""
 

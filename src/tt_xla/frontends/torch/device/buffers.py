@@ -154,6 +154,9 @@ class Buffer:
         ended(self.version)
 
     def _count_bytes(self, nbytes: int) -> None:
+        """Puts the bytes on the chip's account, in place of what the buffer had there."""
+        if self._counted_bytes is not None:
+            self._session.memory[self.chip].count_free(self._counted_bytes)
         self._counted_bytes = nbytes
         self._session.memory[self.chip].count_allocation(nbytes)
 

@@ -304,8 +304,8 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
         for check in program.checks:
             check(arguments, argument_versions)
         results = program.call(arguments, argument_versions)
-    own.counters[metrics.HANDLES] += len(outputs)
-    storages, several = set(), outputs[-1] is not outputs[0]
+    count, storages = len(outputs), set()
+    own.counters[metrics.HANDLES] += count
     for value, position in zip(outputs, program.outputs, strict=True):
         result = results[position]
         if program.takes is not None:
@@ -313,7 +313,7 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
             continue
         if result.shape != value.shape:  # dimensions of size 1 are elsewhere; the elements are in the same order
             result = result.reshape(value.shape)
-        if several:  # two of them may be one tensor, but values are written separately
+        if count > 1:  # two of them may be one tensor, but values are written separately
             storage = storage_identity(result)
             result = result.clone() if storage in storages else result
             storages.add(storage)
