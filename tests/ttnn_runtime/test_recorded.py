@@ -258,3 +258,25 @@ def test_an_index_is_checked_on_the_host_and_nothing_else_comes_there(crossing: 
     torch.testing.assert_close(rows.cpu(), host[[3, 5]] * 2, **CLOSE)
     with pytest.raises(IndexError):
         value[torch.tensor([40]).to("tt")].cpu()
+
+
+class ChannelsLast(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("state", torch.rand(1, 4, 4, 4).to(memory_format=torch.channels_last))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.state.add_(x)
+        return self.state.sum((2, 3))
+
+
+def test_a_buffer_in_another_order_of_dimensions_is_written_to_in_its_own() -> None:
+    expected = ChannelsLast()
+    model = copy.deepcopy(expected).to("tt")
+    update = torch.compile(model, backend="tt", dynamic=False)
+    with torch.no_grad():
+        for x in torch.rand(4, 1, 4, 4, 4):
+            model.state.mul_(1.5)
+            expected.state.mul_(1.5)
+            torch.testing.assert_close(update(x.to("tt")).cpu(), expected(x), **CLOSE)
+    torch.testing.assert_close(model.state.cpu(), expected.state, **CLOSE)

@@ -262,7 +262,7 @@ class Executor(OutputCode):
             buffer, order = buffer_of(tensor), self._order_of.get(position)
             if buffer.pending:
                 synchronize_for(buffer)
-            if buffer.kept is None:
+            if buffer.kept is None or (order is not None and position in self._written):
                 continue
             ordered = tensor if order is None else tensor.permute(order)
             handle = buffer.kept_for(ordered)
