@@ -20,6 +20,7 @@ from torch_xla.utils.utils import get_free_tcp_ports  # noqa: E402
 
 from tt_xla.frontends.torch import lowering  # noqa: E402
 from tt_xla.frontends.torch.device import kinds  # noqa: E402
+from tt_xla.frontends.torch.device.buffers import is_computed  # noqa: E402
 
 CHIPS = 8
 
@@ -437,6 +438,29 @@ def test_a_step_that_is_one_program_exchanges_gradients():
 
     mean = sum(range(1, CHIPS + 1)) / CHIPS
     assert pjrt.run_multiprocess(function) == {i: [2 * (i - mean)] for i in range(CHIPS)}
+
+
+def test_a_replica_runs_the_ops_of_its_own_chip_and_of_what_it_reads():
+    shared, seen, together = {}, [], threading.Barrier(CHIPS, timeout=60)
+
+    def function():
+        ordinal = xr.global_ordinal()
+        shared[ordinal] = recorded = own(1, 2) + 1
+        together.wait()
+        if ordinal == 1:
+            torch_xla.sync()
+        together.wait()
+        computed = is_computed(recorded)
+        together.wait()
+        if ordinal == 1:
+            read = shared[2].tolist()
+            seen.extend([read, is_computed(shared[2]), is_computed(shared[3])])
+        together.wait()
+        return computed, recorded.tolist()
+
+    found = pjrt.run_multiprocess(function)
+    assert found == {i: (i == 1, [2.0 + i, 3.0 + i]) for i in range(CHIPS)}
+    assert seen == [[4.0, 5.0], True, False]
 
 
 def test_a_program_is_lowered_while_no_thread_works_out_a_kind(monkeypatch):

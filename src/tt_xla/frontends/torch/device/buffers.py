@@ -493,6 +493,12 @@ def is_computed(tensor: torch.Tensor) -> bool:
     return buffer is not None and not (buffer.pending or buffer.is_placeholder)
 
 
+def pending_buffers(chip: int | None = None) -> list[Buffer]:
+    """Returns the buffers that wait for recorded ops: those of one chip, or all."""
+    found = [buffer for reference in list(session.current.pending.values()) if (buffer := reference()) is not None]
+    return [buffer for buffer in found if buffer.pending and (chip is None or buffer.chip == chip)]
+
+
 def buffer_of_storage(storage: torch.UntypedStorage) -> Buffer:
     """Returns the buffer of a storage of the device."""
     return storage.tt_buffer  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from tt_xla.frontends.torch import session
-from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, pending_buffers
 from tt_xla.frontends.torch.device.programs import Trace, collect, program_of, synchronize
 from tt_xla.frontends.torch.device.recording import new_tensor, read
 from tt_xla.frontends.torch.device.values import Kind, Node, Value
@@ -129,12 +129,9 @@ def run(name: bytes, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 def drop_pending(chip: int) -> None:
     """Forgets the recorded ops of a chip: tensors that wait for them have no bytes afterwards."""
-    own = session.current
-    with own.running:
-        waiting = [each for reference in list(own.pending.values()) if (each := reference()) is not None]
-        for buffer in waiting:
-            if buffer.pending and buffer.chip == chip:
-                _drop(buffer)
+    with session.current.running:
+        for buffer in pending_buffers(chip):
+            _drop(buffer)
 
 
 def _drop(buffer: Buffer) -> None:

@@ -21,7 +21,7 @@ from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
 from tt_xla.frontends.torch.device import analysis, draws, growing, kinds, metrics
-from tt_xla.frontends.torch.device.buffers import NO_BYTES, Buffer, buffer_of, set_synchronize
+from tt_xla.frontends.torch.device.buffers import NO_BYTES, Buffer, buffer_of, pending_buffers, set_synchronize
 from tt_xla.frontends.torch.device.donation import aliases, release, takes
 from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, runs_on_host, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
@@ -140,8 +140,8 @@ class _Program:
 
 
 def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None = None) -> None:
-    """Runs all recorded ops. Nothing is pending afterwards, except what depends on an error, and tensors of which each
-    chip has a part of its own.
+    """Runs all recorded ops, or in a replica those of its chip. None of them is pending afterwards, except what depends
+    on an error, and tensors of which each chip has a part of its own.
 
     Args:
         ends_step: whether the programs take donated tensors, and may use the memory of tensors that they write to.
@@ -154,12 +154,10 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
     """
     own = session.current
     with own.running:
-        waiting = [
-            buffer for reference in list(own.pending.values()) if (buffer := reference()) is not None and buffer.pending
-        ]
-        live = waiting if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
+        chip = own.chips.of_thread.replica  # those of other chips are still being recorded
+        live = pending_buffers(chip) if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
         live = [each for each in live if not is_part(each.value)] if own.chips.holds_parts else live
-        left = {*waiting} - {*live}
+        left = {*pending_buffers()} - {*live}
         if live and not own.mode.may_run:
             raise RuntimeError(
                 "Unexpected execution happens inside the compiled function, exiting. Under "
@@ -167,8 +165,7 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
                 "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
         own.pending.clear()
-        for buffer in left:
-            own.pending[id(buffer)] = weakref.ref(buffer)
+        own.pending.update((id(buffer), weakref.ref(buffer)) for buffer in left)
         own.pressure.nodes = 0
         own.pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
@@ -208,7 +205,7 @@ def _synchronize_for(buffer: Buffer) -> None:
             if buffer.pending:
                 raise
             logger().warning("Recorded ops failed on which the tensor being read does not depend: %s", error)
-        if buffer.pending:  # an earlier run left it pending after an error
+        if buffer.pending:  # an earlier run left it pending after an error, or it is another replica's
             failure = _run_or_split([buffer.value], buffer.chip)
             if failure is not None:
                 raise failure
@@ -497,9 +494,8 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
     from tt_xla.frontends.torch.saved_module import saved
 
     with session.current.running:
-        pending = session.current.pending
-        buffers = [buffer_of(tensor) for tensor in tensors] or [each() for each in pending.values()]
-        values = {buffer.value for buffer in buffers if buffer is not None and buffer.pending}
+        buffers = [buffer_of(tensor) for tensor in tensors] or pending_buffers()
+        values = {buffer.value for buffer in buffers if buffer.pending}
         trace = collect(sorted(values, key=recorded_at))
         with outside_dynamo(), without_dispatch_modes():
             arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
