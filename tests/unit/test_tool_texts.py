@@ -68,7 +68,14 @@ def test_a_row_of_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "INTERVAL", 1.0)
     row = smi.row(STATUS, at=1011.0)
     assert row == {
-        **{"pid": 7, "system": "n300", "chip": 1, "chips": 2, "links": [{"chips": (0, 1), "channels": 2}]},
+        **{
+            "pid": 7,
+            "system": "n300",
+            "runtime": "emulated",
+            "chip": 1,
+            "chips": 2,
+            "links": [{"chips": (0, 1), "channels": 2}],
+        },
         **{"clock_mhz": 1000, "programs": 2, "runs": 3, "dram_used_bytes": 3 << 29, "dram_usable_bytes": 12 << 30},
         **{"predicted_busy_us": 4e6, "predicted_utilisation": 0.4, "state": "running"},
     }
@@ -117,18 +124,19 @@ def test_the_state_of_a_card(running_since: float, at: float, state: str, monkey
 def test_the_table_of_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_SYSTEM", "n300")
     monkeypatch.setattr(processes, "INTERVAL", 1.0)
-    rows = [smi.row(STATUS, at=1011.0), smi.row(changed(chips=1, chip=0, system="n150"), at=1011.0)]
+    rows = [smi.row(STATUS, at=1011.0), smi.row(changed(chips=1, chip=0, system="n150", runtime="ttnn"), at=1011.0)]
     table = smi.table(rows)
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
     assert [str(column.header) for column in table.columns] == [
-        *("process", "system", "clock", "DRAM in use", "programs", "runs", "predicted utilisation", "state"),
+        *("process", "system", "runtime", "clock", "DRAM in use", "programs", "runs", "predicted utilisation", "state"),
     ]
     assert [column.justify for column in table.columns] == [
-        "left" if column.header in ("system", "state") else "right" for column in table.columns
+        "left" if column.header in ("system", "runtime", "state") else "right" for column in table.columns
     ]
     assert cells == [
         ["7", "7"],
         ["n300, chip 1 of 2", "n150, 1 chip"],
+        ["emulated", "ttnn"],
         ["1000 MHz"] * 2,
         ["1.50 of 12.0 GiB"] * 2,
         ["2", "2"],
@@ -159,9 +167,7 @@ def test_resets_of_cards(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     )
     found.clear()
     smi.reset()
-    assert capsys.readouterr().out == (
-        "No emulated card is in use. Status files of processes that have ended were removed.\n"
-    )
+    assert capsys.readouterr().out == ("No card is in use. Status files of processes that have ended were removed.\n")
 
 
 @pytest.fixture
@@ -206,7 +212,7 @@ def test_a_reset_of_named_processes_asks_nothing(two_processes: list[int], monke
     assert asked(["-r", "1"], monkeypatch, terminal=True).exit_code == 0
     assert two_processes == [1]
     missing = asked(["-r", "2"], monkeypatch, terminal=True)
-    assert "Process 2 has no emulated card. Processes with a card: 1, " in str(missing.exception)
+    assert "Process 2 has no card. Processes with a card: 1, " in str(missing.exception)
     for arguments in (["1"], ["--yes"]):
         assert "belongs to --reset (-r)." in asked(arguments, monkeypatch, terminal=False).output
     assert two_processes == [1]

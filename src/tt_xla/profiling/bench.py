@@ -1,9 +1,10 @@
 """The benchmark procedure for a single chip, on a recording: step times, device time, overhead and a table of ops.
 
-On the emulated card the wall-clock time of a step includes the emulation of its kernels, which a card computes itself.
-So *host* time is the wall-clock time without kernels, *card* time is the predicted device time with the predicted gaps
-between ops and transfers, and the time of a step with a card is estimated as the sum of both. Of several steps, figures
-are medians: one step in which the machine did something else does not change them.
+On the emulated card the wall-clock time of a step includes the emulation of its kernels, which a card computes itself,
+and with TT-NN it includes waiting for results. So *host* time is the wall-clock time without both, *card* time is the
+predicted device time with the predicted gaps between ops and transfers, and the time of a step with a card is estimated
+as the sum of both. Of several steps, figures are medians: one step in which the machine did something else does not
+change them.
 """
 
 from __future__ import annotations
@@ -91,13 +92,13 @@ class Bench:
     compile_ms: float
     """Wall-clock time of the steps that compile."""
     measured_ms: Spread
-    """Wall-clock time of a steady step, emulation included."""
+    """Wall-clock time of a steady step, emulation included, or with what runs TT-NN."""
     wall_ms: Spread
     """Wall-clock time of a steady step with a card at this machine: the sum of host time and card time."""
     card_ms: float
     """Median predicted time that the card alone takes for a step: ops, gaps between them, and transfers over PCIe."""
     host_ms: float
-    """Median time of the host's work other than emulating kernels."""
+    """Median time of the host's work other than emulating kernels, and without waiting for a card."""
     device_ms: float
     """Median predicted time of the ops of a step."""
     gaps_ms: float
@@ -130,6 +131,8 @@ class Bench:
     """Ops of the last steady step, longest first."""
     slow: tuple[OpLine, ...]
     """Ops that neither the matrix unit nor DRAM limits, longest first; these gain most from work on them."""
+    runtime: str
+    """What ran the programs, as ``TTXLA_RUNTIME`` names it."""
     partial: str
     """Error that ended the script early; empty if it did not end early."""
 
@@ -190,6 +193,7 @@ def measure(recording: Recording, count: int | None = None) -> Bench:
         reasons=reasons,
         ops=tuple(lines),
         slow=tuple(line for line in lines if line.bound in ("SLOW", ""))[:10],
+        runtime=recording.runtime,
         partial=recording.error,
     )
 
@@ -206,7 +210,7 @@ class _Times:
     measured: float
     """Time of this machine's clock, without the recorder's own work."""
     host: float
-    """The same without emulating kernels."""
+    """The same without emulating kernels, or waiting for a card."""
     device: float
     gaps: float
     pcie: float
@@ -223,6 +227,7 @@ class _Times:
 def _times(recording: Recording, calls: Sequence[Kernel], start: int, end: int) -> _Times:
     """Returns the times of a span of the host's clock, in which ``calls`` start."""
     emulated = sum(stop - begin for _, begin, stop in recording.events if start <= begin < end)
+    emulated += recording.waited_ns(start, end)
     measured = end - start - recording.interrupted_ns(start, end)
     return _Times(
         measured=_ms(measured),

@@ -27,6 +27,13 @@ JSON_NAME = "bench.json"
 HTML_NAME = "bench.html"
 CHART_NAME = "stacked.png"
 
+_MEASURED = {
+    "emulated": "measured here, with emulation",
+    "ttnn": "measured here, on TT-NN",
+    "ttnn-mock": "measured here, in TT-NN's mock mode",
+}
+"""What the time of this machine's clock has, by the value of ``TTXLA_RUNTIME``."""
+
 
 def write_all(folder: Path, recording: Recording, result: Bench) -> None:
     """Writes all files of a benchmark into an existing folder."""
@@ -91,7 +98,7 @@ def summary(result: Bench) -> list[tuple[str, str]]:
         *_communication(result),
         ("matrix products", reached),
         ("verdict", result.verdict),
-        ("measured here, with emulation", _spread(result.measured_ms)),
+        (_MEASURED.get(result.runtime, "measured here"), _spread(result.measured_ms)),
         ("steady / compile steps", f"{result.steps} / {result.compile_steps}"),
     ]
 

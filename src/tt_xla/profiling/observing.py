@@ -30,13 +30,14 @@ def recorded(
             compilation.
     """
     from tt_xla.compiler.recording import recorded_compilations
-    from tt_xla.runtime.observation import CALLS, observed_kernels
+    from tt_xla.runtime.observation import CALLS, WAITS, observed_kernels
 
     recorder = Recorder(enough, keep_results=keep_results, keep_arguments=keep_arguments)
     recording = recorder.recording
     calls = CallRecorder(recording, recorder.stop_if_enough)
     with (
         observed_kernels(recorder),
+        WAITS.added(recorder.waited),
         CALLS.added(calls),
         recorded_compilations(texts=keep_arguments) as compilations,
         _preparations(recording),

@@ -15,9 +15,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tt_xla.environment import selected_runtime
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Function, FunctionKind, Instruction, Program, TensorSpec
 from tt_xla.observers import Observers
+from tt_xla.runtime.observation import copied
 from tt_xla.spmd.collectives import EXCHANGES
 
 if TYPE_CHECKING:
@@ -129,6 +131,10 @@ class Recording:
     compilations: list[Compilation] = field(default_factory=list)
     preparations: list[tuple[int, int]] = field(default_factory=list)
     """Start and end of all that precedes a steady run: tracing, lowering, compiling, loading and first runs."""
+    waits: list[tuple[int, int]] = field(default_factory=list)
+    """Start and end of each time in which the script waited for a card."""
+    runtime: str = ""
+    """What ran the programs, as ``TTXLA_RUNTIME`` names it; empty if unknown."""
     interruptions: list[tuple[int, int]] = field(default_factory=list)
     """Start and end of the recorder's own looks at the recording, in order. They belong to no step of the script."""
     zones: list[Zone] = field(default_factory=list)
@@ -154,6 +160,10 @@ class Recording:
             total += min(self.interruptions[number][1], end) - self.interruptions[number][0]
             number += 1
         return total
+
+    def waited_ns(self, start: int, end: int) -> int:
+        """Returns the nanoseconds of a span in which the script waited for a card."""
+        return sum(max(min(last, end) - max(first, start), 0) for first, last in self.waits)
 
     def longest_program(self, among: Collection[int] = ()) -> int:
         """Returns the number of the program whose runs take most device time, of those named; of all if none is."""
@@ -186,7 +196,7 @@ class Recorder:
         keep_arguments: bool = False,
     ) -> None:
         self._keep_results, self._keep_arguments = keep_results, keep_arguments
-        self.recording = Recording()
+        self.recording = Recording(runtime=selected_runtime())
         self._enough = enough
         self._programs: dict[int, LoadedProgram] = {}
         self._executables: list[Executable] = []
@@ -196,7 +206,7 @@ class Recorder:
         """Number of the first event of each run in progress."""
 
     def timed(self, executable: Executable, function: Function, step: Step, call: Callable[..., Any]) -> Any:
-        op = self._ops.get(id(step)) or self._add(executable, function, step)
+        op = self._op(executable, function, step)
         record, clock, number = self.recording.events.append, time.perf_counter_ns, op.number
 
         def timed_call(*tensors: Any) -> Any:
@@ -207,7 +217,12 @@ class Recorder:
 
         return timed_call
 
-    def _add(self, executable: Executable, function: Function, step: Step) -> Op:
+    def called(self, executable: Executable, function: Function, step: Step, start: int, end: int) -> None:
+        self.recording.events.append((self._op(executable, function, step).number, start, end))
+
+    def _op(self, executable: Executable, function: Function, step: Step) -> Op:
+        if (op := self._ops.get(id(step))) is not None:
+            return op
         context = step.context
         assert context is not None
         # An exchange has the tensors of all chips of a group, of which the first one's are shown.
@@ -249,13 +264,13 @@ class Recorder:
 
     def began(self, executable: Executable, tensors: Sequence[Any]) -> None:
         if self._keep_arguments and (number := self._program(executable).number) not in self.recording.arguments:
-            self.recording.arguments[number] = [tensor.detach().clone() for tensor in tensors]
+            self.recording.arguments[number] = [copied(tensor) for tensor in tensors]
         self._first.append(len(self.recording.events))
 
     def returned(self, executable: Executable, results: Sequence[Any]) -> None:
         number = self._program(executable).number
         if self._keep_results and number not in self.recording.results:
-            self.recording.results[number] = [result.clone() for result in results]
+            self.recording.results[number] = [copied(result) for result in results]
 
     def ended(self, executable: Executable, state: str, start: int) -> None:
         first, recording = self._first.pop(), self.recording
@@ -263,6 +278,10 @@ class Recorder:
         recording.runs.append(Run(program, state, start, time.perf_counter_ns(), first, len(recording.events)))
         if sys.exc_info()[0] is None:
             self.stop_if_enough()
+
+    def waited(self, start: int, end: int) -> None:
+        """Records that the script waited for a card."""
+        self.recording.waits.append((start, end))
 
     def optimizer_stepped(self, *_: Any) -> None:
         """Records the end of an optimizer step; torch calls this after each ``optimizer.step()``."""

@@ -228,11 +228,11 @@ class Device:
         if environment.selected_runtime() == "emulated":
             heap.keep_freed()
             return self._emulated(program, expansion, chips)
-        from tt_xla.runtime.ttnn.executable import TTNNExecutable
+        from tt_xla.runtime.ttnn.observed import make_ttnn_executable
 
         if traps_of(program):
             logger().warning("'%s' runs on TT-NN without traps: the emulated card has them", program.name)
-        return TTNNExecutable(self, program, expansion, chips)
+        return make_ttnn_executable(self, program, expansion, chips)
 
     def _emulated(self, program: Program, expansion: Expansion | None, chips: Sequence[Device]) -> Executable:
         EXIT_NOTE.add(self.reporter)
@@ -270,7 +270,7 @@ class Device:
 
     def _measure(self, status: Status) -> None:
         memory = self.memory()
-        status.programs = len(self._others(None))
+        status.programs, status.runtime = len(self._others(None)), environment.selected_runtime()
         status.dram_used, status.dram_usable = memory.resident + self.resident(), memory.usable
 
     def count_tensors(self, frontend: str, held: Bytes, at_most: Bytes | None = None) -> None:

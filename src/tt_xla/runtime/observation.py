@@ -27,8 +27,24 @@ EndObserver = Callable[["Executable", int], None]
 ENDED: Observers[EndObserver] = Observers()
 """Observers of the ends of all runs in the process, also of programs that were loaded before the observer was added."""
 
+WAITS: Observers[Callable[[int, int], None]] = Observers()
+"""Observers of the time in which this process waits for a card: start and end of :func:`time.perf_counter_ns`."""
+
 Run = tuple[Program, tuple[torch.Tensor, ...]]
 """A program, and copies of the tensors that one run received."""
+
+
+class OnCard(Protocol):
+    """A tensor that stays on a card."""
+
+    def read(self) -> torch.Tensor:
+        """Waits for its run and returns a copy of it on the host."""
+        ...
+
+
+def copied(tensor: torch.Tensor | OnCard) -> torch.Tensor:
+    """Returns a copy on the host of a tensor of a run."""
+    return tensor.detach().clone() if isinstance(tensor, torch.Tensor) else tensor.read()
 
 
 class KernelObserver(Protocol):
@@ -38,15 +54,27 @@ class KernelObserver(Protocol):
         """Returns ``call``, the call of a kernel, wrapped so that the observer learns when it begins and ends."""
         ...
 
+    def called(self, executable: Executable, function: Function, step: Step, start: int, end: int) -> None:
+        """Records the call of a kernel on a card, whose operands and results stay there.
+
+        Args:
+            executable: what ran.
+            function: the function that the instruction is in.
+            step: the instruction.
+            start: time at which it began, as far as the host knows.
+            end: time at which it ended, as far as the host knows.
+        """
+        ...
+
     def record_memory(self, step: Step, dram_bytes: int, l1_bytes: int) -> None:
         """Records what lies in DRAM, all banks together, and in a core's L1 after ``step`` of a first run."""
         ...
 
-    def began(self, executable: Executable, tensors: Sequence[torch.Tensor]) -> None:
+    def began(self, executable: Executable, tensors: Sequence[torch.Tensor | OnCard]) -> None:
         """Records that a run on ``tensors`` begins. The tensors belong to the run's caller."""
         ...
 
-    def returned(self, executable: Executable, results: Sequence[torch.Tensor]) -> None:
+    def returned(self, executable: Executable, results: Sequence[torch.Tensor | OnCard]) -> None:
         """Records the results of a run. The tensors belong to the run's caller."""
         ...
 

@@ -21,8 +21,26 @@ if TYPE_CHECKING:
     from tt_xla.runtime.mesh.expansion import Expansion
 
 
-class ObservedExecutable(Executable):
-    """An executable that reports every run and every kernel call to an observer."""
+class ReportsRuns(Executable):
+    """An executable that reports every run to an observer."""
+
+    observer: KernelObserver
+
+    def _observed_run(
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], **how: bool
+    ) -> list[Any]:
+        state, start = self.state, time.perf_counter_ns()
+        self.observer.began(self, tensors)
+        try:
+            results = super()._observed_run(tensors, versions, donated, **how)
+            self.observer.returned(self, results)
+            return results
+        finally:
+            self.observer.ended(self, state, start)
+
+
+class ObservedExecutable(ReportsRuns):
+    """An executable of the emulated card that reports every run and every kernel call to an observer."""
 
     releases_weights = False  # observers may read the operands of a call
     uses_fused_kernels = False  # a fused kernel would hide the calls it replaces
@@ -36,25 +54,13 @@ class ObservedExecutable(Executable):
         chips: Sequence[Device] = (),
     ) -> None:
         super().__init__(device, program, expansion, chips)
-        self._observer = observer
-
-    def run(
-        self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int] = ()
-    ) -> list[torch.Tensor]:
-        state, start = self.state, time.perf_counter_ns()
-        self._observer.began(self, tensors)
-        try:
-            results = super().run(tensors, versions, donated)
-            self._observer.returned(self, results)
-            return results
-        finally:
-            self._observer.ended(self, state, start)
+        self.observer = observer
 
     def _call(self, function: Function, step: Step) -> Call:
         call = super()._call(function, step)
         if step.context is None:
             return call
-        return self._observer.timed(self, function, step, call)
+        return self.observer.timed(self, function, step, call)
 
     def _checked(self, first_run: FirstRun, function: Function, step: Step, call: Call) -> Call:
         checked = super()._checked(first_run, function, step, call)
@@ -63,7 +69,7 @@ class ObservedExecutable(Executable):
             results = checked(*tensors)
             memory = first_run.memory_in_use
             if memory is not None:
-                self._observer.record_memory(step, *memory)
+                self.observer.record_memory(step, *memory)
             return results
 
         return reporting

@@ -1,4 +1,4 @@
-"""Reports the state of a process and its emulated card in a file that ``tt-xla smi`` reads.
+"""Reports the state of a process and its card, emulated or not, in a file that ``tt-xla smi`` reads.
 
 Each process has one file for each card in the user's runtime folder. The file is written at most once a second while
 programs are loaded or run, and replaced atomically, so that no reader sees half of it. A process that cannot write the
@@ -28,7 +28,7 @@ INTERVAL = 1.0
 
 
 class Status(msgspec.Struct):
-    """One chip of an emulated card in one process. Times are seconds since the epoch."""
+    """One chip of a card in one process. Times are seconds since the epoch."""
 
     pid: int
     process_started: int
@@ -49,6 +49,8 @@ class Status(msgspec.Struct):
     """Number of chips in the system."""
     links: list[Link] = []
     clock_hz: float = 0.0
+    runtime: str = "emulated"
+    """What runs the programs, as ``TTXLA_RUNTIME`` names it."""
     running_since: float = 0.0
     """Start of the run that was in progress at the last write; 0 when there was none."""
 

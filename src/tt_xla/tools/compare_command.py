@@ -106,6 +106,7 @@ def compare_command(
     With --against ttnn, each TTNN instruction runs alone on the operands that TT-NN had, and in the whole program; the
     first one that is not within --pcc or --ulp is named. The exit status is 1 if results are not within it.
     """
+    from tt_xla.environment import selected_runtime
     from tt_xla.testing.divergence.modules import check_range
     from tt_xla.tools import compare
 
@@ -119,6 +120,11 @@ def compare_command(
         raise click.UsageError("--ulp is for --against ttnn; float32 on the CPU is compared by --pcc.")
     if view.by == "instruction" and takes_parts:
         raise click.UsageError("--bisect, --range and --reproduce take parts of StableHLO; use --by op, line or layer.")
+    if view.by == "instruction" and against != "ttnn" and selected_runtime() != "emulated":
+        raise click.UsageError(
+            f"--by instruction reads the operands of each instruction on the emulated card, and TTXLA_RUNTIME="
+            f"{selected_runtime()} leaves them on another. Unset it, or compare by op; --against ttnn compares both."
+        )
     parts = compare.span_of(span) if span else None
     passed = True
     if kind_of_name(model) is Kind.SCRIPT:

@@ -51,7 +51,7 @@ def doctor_command(no_run: bool, as_json: bool) -> None:
 @click.option("-r", "--reset", is_flag=True, help="Reset the cards, for example when their memory is full.")
 @click.option("-y", "--yes", is_flag=True, help="With -r: do not ask.")
 def smi(processes: Sequence[int], once: bool, as_json: bool, is_snapshot: bool, reset: bool, yes: bool) -> None:
-    """Show the emulated cards in use, live.
+    """Show the cards in use, emulated or not, live.
 
     By process: memory, programs, clock and predicted utilisation.
 

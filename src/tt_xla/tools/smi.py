@@ -1,4 +1,4 @@
-"""Implements ``tt-xla smi``: shows the emulated cards in use, by process, as a live table or as JSON."""
+"""Implements ``tt-xla smi``: shows the cards in use, by process, as a live table or as JSON."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def row(now: Status, before: Status | None = None, at: float | None = None) -> d
     return {
         "pid": now.pid,
         "system": now.system,
+        "runtime": now.runtime,
         "chip": now.chip,
         "chips": now.chips,
         "links": [{"chips": link.chips, "channels": link.channels} for link in now.links],
@@ -66,14 +67,16 @@ def state(status: Status, at: float) -> str:
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
     """Returns a table of cards, from the results of :func:`row`."""
-    cards = Table(title="Emulated cards in use", box=SIMPLE, caption=_caption())
-    for name in ("process", "system", "clock", "DRAM in use", "programs", "runs", "predicted utilisation", "state"):
-        cards.add_column(name, justify="left" if name in ("system", "state") else "right")
+    cards = Table(title="Cards in use", box=SIMPLE, caption=_caption())
+    figures = ("clock", "DRAM in use", "programs", "runs", "predicted utilisation")
+    for name in ("process", "system", "runtime", *figures, "state"):
+        cards.add_column(name, justify="left" if name in ("system", "runtime", "state") else "right")
     for card in rows:
         used, usable = card["dram_used_bytes"] / _GIB, card["dram_usable_bytes"] / _GIB
         cards.add_row(
             str(card["pid"]),
             f"{card['system']}, " + (f"chip {card['chip']} of {card['chips']}" if card["chips"] > 1 else "1 chip"),
+            card["runtime"],
             f"{card['clock_mhz']} MHz",
             f"{used:.2f} of {usable:.1f} GiB",
             str(card["programs"]),
@@ -135,9 +138,9 @@ def reset(pids: Sequence[int] = (), *, ask: bool = False) -> None:
     statuses = processes.read_all()
     if missing := {*pids} - {status.pid for status in statuses}:
         known = ", ".join(sorted({str(status.pid) for status in statuses})) or "none"
-        raise OptionError(f"Process {min(missing)} has no emulated card.", hint=f"Processes with a card: {known}.")
+        raise OptionError(f"Process {min(missing)} has no card.", hint=f"Processes with a card: {known}.")
     if not statuses:
-        click.echo("No emulated card is in use. Status files of processes that have ended were removed.")
+        click.echo("No card is in use. Status files of processes that have ended were removed.")
     chosen = [status for status in statuses if not pids or status.pid in pids]
     if ask and not pids and chosen:
         if sys.stdin.isatty():

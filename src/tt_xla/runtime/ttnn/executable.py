@@ -96,7 +96,7 @@ class TTNNExecutable(Executable):
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
         self._profiles = False
         """Whether the worker, which was started for that, measures the time of the kernels."""
-        self._bound: dict[int, int] = {}
+        self._bound_numbers: dict[int, int] = {}
         """Number of the contents that the worker has for each argument, by argument position."""
         self._contents = contents_of(self._worker)
         self._arguments = [self._entry.values[value] for value in self._entry.arguments]
@@ -136,6 +136,10 @@ class TTNNExecutable(Executable):
         argument = self.program.arguments[position]
         declared = DECLARED[argument.dtype], tuple(argument.shape)
         return tensor.fits(self._contents, declared, self._arguments[position])
+
+    @property
+    def state(self) -> str:
+        return "captured" if self.traced and self.counters.runs else super().state
 
     @property
     def worker(self) -> Worker | InProcess:
@@ -216,7 +220,7 @@ class TTNNExecutable(Executable):
 
     def _load(self) -> None:
         """Sends the program to the worker."""
-        self._bound.clear()
+        self._bound_numbers.clear()
         constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
         answer = self._worker.request(dict(self._load_message()), constants)
         if "error" in answer:
@@ -254,7 +258,7 @@ class TTNNExecutable(Executable):
             else:
                 self._worker.post(message, request.arrays, run.end)
         except BaseException as error:
-            self._bound.clear()
+            self._bound_numbers.clear()
             run.end(error if isinstance(error, ExecutionError) else ExecutionError("The run that computes it failed."))
             raise
         finally:
@@ -284,7 +288,7 @@ class TTNNExecutable(Executable):
                     is_consumed = position in donated and times[id(argument)] == 1
                     (request.consumed if is_consumed else request.copied).append(name)
             elif token is None or written:
-                self._bound.pop(position, None)
+                self._bound_numbers.pop(position, None)
                 request.arrays[name] = to_array(argument)
                 request.passing.append(name)
                 request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
@@ -293,11 +297,11 @@ class TTNNExecutable(Executable):
                 number, is_new = self._contents.number_of(token, self._arguments[position])
                 if is_new:
                     request.arrays[str(number)] = to_array(argument)
-            if self._bound.get(position) != number:
-                request.bound[name] = self._bound[position] = number
+            if self._bound_numbers.get(position) != number:
+                request.bound[name] = self._bound_numbers[position] = number
                 request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
             if written:
-                del self._bound[position]
+                del self._bound_numbers[position]
                 request.passing.append(name)
         return request
 
@@ -310,7 +314,7 @@ class TTNNExecutable(Executable):
 
     def failure(self, answer: Mapping[str, Any]) -> ExecutionError:
         """Returns the error that an answer reports, and has the next run bind all arguments."""
-        self._bound.clear()
+        self._bound_numbers.clear()
         error = self._failed(answer)
         error.__cause__ = answer.get("cause")
         return error

@@ -20,6 +20,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from tt_xla.codegen import UTILS
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 from tt_xla.locks import Lock
+from tt_xla.runtime.observation import WAITS
 
 Array = np.ndarray[Any, Any]
 
@@ -387,8 +389,12 @@ class Worker:
             raise self._ended(running) from None
 
     def _receive(self, running: _Running) -> Message:
+        start = time.perf_counter_ns() if WAITS else 0
         (size,) = struct.unpack("<I", self._exactly(running, 4))
-        return pickle.loads(self._exactly(running, size))
+        message = pickle.loads(self._exactly(running, size))
+        for observer in WAITS:
+            observer(start, time.perf_counter_ns())
+        return message
 
     def _exactly(self, running: _Running, size: int) -> bytes:
         """Receives exactly ``size`` bytes."""
