@@ -493,10 +493,10 @@ def is_computed(tensor: torch.Tensor) -> bool:
     return buffer is not None and not (buffer.pending or buffer.is_placeholder)
 
 
-def pending_buffers(chip: int | None = None) -> list[Buffer]:
-    """Returns the buffers that wait for recorded ops: those of one chip, or all."""
-    found = [buffer for reference in list(session.current.pending.values()) if (buffer := reference()) is not None]
-    return [buffer for buffer in found if buffer.pending and (chip is None or buffer.chip == chip)]
+def pending_buffers() -> list[Buffer]:
+    """Returns the buffers that wait for recorded ops."""
+    references = list(session.current.pending.values())
+    return [buffer for reference in references if (buffer := reference()) is not None and buffer.pending]
 
 
 def buffer_of_storage(storage: torch.UntypedStorage) -> Buffer:

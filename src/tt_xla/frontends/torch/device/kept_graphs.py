@@ -130,8 +130,9 @@ def run(name: bytes, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 def drop_pending(chip: int) -> None:
     """Forgets the recorded ops of a chip: tensors that wait for them have no bytes afterwards."""
     with session.current.running:
-        for buffer in pending_buffers(chip):
-            _drop(buffer)
+        for buffer in pending_buffers():
+            if buffer.chip == chip:
+                _drop(buffer)
 
 
 def _drop(buffer: Buffer) -> None:

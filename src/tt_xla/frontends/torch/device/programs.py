@@ -154,10 +154,12 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
     """
     own = session.current
     with own.running:
-        chip = own.chips.of_thread.replica  # those of other chips are still being recorded
-        live = pending_buffers(chip) if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
+        waiting, chip = pending_buffers(), own.chips.of_thread.replica
+        live = waiting if only is None else [each for each in set(map(buffer_of, only)) if each.pending]
+        if only is None and chip is not None:  # other replicas are still recording
+            live = [each for each in live if each.chip == chip]
         live = [each for each in live if not is_part(each.value)] if own.chips.holds_parts else live
-        left = {*pending_buffers()} - {*live}
+        left = {*waiting} - {*live}
         if live and not own.mode.may_run:
             raise RuntimeError(
                 "Unexpected execution happens inside the compiled function, exiting. Under "
@@ -165,7 +167,8 @@ def synchronize(*, ends_step: bool = False, only: Sequence[torch.Tensor] | None 
                 "end, because it reads a result. Return the tensor and read it afterwards, or leave out full_graph."
             )
         own.pending.clear()
-        own.pending.update((id(buffer), weakref.ref(buffer)) for buffer in left)
+        for buffer in left:
+            own.pending[id(buffer)] = weakref.ref(buffer)
         own.pressure.nodes = 0
         own.pressure.groups.clear()
         outputs: dict[int, set[Value]] = {}
