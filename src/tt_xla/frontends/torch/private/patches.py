@@ -86,8 +86,9 @@ def _patch_flex_attention(device_type: str) -> None:
 
 
 def _patch_multilabel_margin_loss(device_type: str) -> None:
-    """Corrects PyTorch's decomposition for ``tt``: the loss of a single row has a dimension too many, and before PyTorch
-    2.14 it has the margins of labels after the first -1.
+    """Corrects PyTorch's decomposition for ``tt``: the loss of a single row has a dimension too many.
+
+    Before PyTorch 2.14 a loss has the margins of labels after the first -1 as well.
 
     Tensors on ``tt``, and compilations for ``tt``, use :func:`_multilabel_margin_loss`; other backends keep PyTorch's
     decomposition.
