@@ -333,7 +333,7 @@ def figures(**changes: Any) -> Bench:
         **{"op_count": 7, "dispatch_us": 107.14, "host_ops": 0, "long_gaps": 0},
         **{"communication_ms": 0.3, "links": (), "matmul_utilisation": 12.34, "micro_steps": None, "reasons": ()},
         **{"categories": {"Compute": 60.4, "TM": 20.0, "CCL": 10.0, "Other": 9.6}, "verdict": "HOST-bound"},
-        **{"ops": (), "slow": (), "partial": ""},
+        **{"ops": (), "slow": (), "runtime": "emulated", "partial": ""},
     }
     return Bench(**(values | changes))
 

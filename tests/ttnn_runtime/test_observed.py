@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-import jax
+import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
 
+from tt_xla.compiler import compile_module, parse_module
 from tt_xla.environment import runtime_for_now
+from tt_xla.options import CompileOptions
 from tt_xla.profiling.bench import measure
 from tt_xla.profiling.bench_files import summary
 from tt_xla.profiling.device_time import kernels
 from tt_xla.profiling.observing import recorded
 from tt_xla.runtime import get_device, status
+from tt_xla.target import load_target
 from tt_xla.tools.compare_command import compare_command
 
 if TYPE_CHECKING:
@@ -25,6 +28,25 @@ if TYPE_CHECKING:
     from tt_xla.profiling.recording import Recording
 
 pytestmark = pytest.mark.usefixtures("emulated_ttnn")
+
+
+LOOP = """func.func public @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<32x32xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %n = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.tanh %y : tensor<32x32xf32>
+    stablehlo.return %n, %t : tensor<i32>, tensor<32x32xf32>
+  }
+  %1 = stablehlo.cholesky %0#1, lower = true : tensor<32x32xf32>
+  return %1 : tensor<32x32xf32>
+}"""
+"""A loop, and an op that the host computes."""
 
 
 class Steps:
@@ -49,30 +71,21 @@ class Steps:
         return loss.item()
 
 
-def loop(x: Any) -> Any:
-    def on_host(y: Any) -> Any:
-        return jax.pure_callback(lambda z: z + 1, jax.ShapeDtypeStruct(y.shape, y.dtype), y)
-
-    return on_host(jax.lax.fori_loop(0, 3, lambda _, y: jax.numpy.tanh(y) * 0.5, x))
-
-
 def record() -> Recording:
     """Records calls of the model and of the loop."""
     with recorded(keep_results=True, keep_arguments=True) as recording:
         steps = Steps()
         for _ in range(4):
             steps.infer()
-        run = jax.jit(loop)
-        with jax.default_device(jax.devices("tt")[0]):
-            for _ in range(3):
-                run(jax.numpy.full((32, 32), 0.25)).block_until_ready()
+        program = compile_module(parse_module(LOOP), CompileOptions(), load_target("p150"))
+        executable = get_device("p150").load(program)
+        for _ in range(3):
+            executable.run([torch.eye(32) + 0.01], [None])
     return recording
 
 
 def test_a_recording_has_the_ops_and_predicted_times_of_the_emulated_card() -> None:
-    jax.clear_caches()
     on_card = record()
-    jax.clear_caches()
     torch._dynamo.reset()
     with runtime_for_now("emulated"):
         emulated = record()
@@ -83,7 +96,8 @@ def test_a_recording_has_the_ops_and_predicted_times_of_the_emulated_card() -> N
     times = [sum(kernel.duration_ns for kernel in kernels(each) if kernel.on_device) for each in (on_card, emulated)]
     assert times[0] == pytest.approx(times[1])
     on_host = [kernel for kernel in kernels(on_card) if not kernel.on_device]
-    assert all(kernel.host_end > kernel.host_start for kernel in on_host if "callback" in kernel.op.instruction.op)
+    factors = [kernel for kernel in on_host if "host" in kernel.op.instruction.op]
+    assert [kernel.host_end > kernel.host_start for kernel in factors] == [True] * 3
     assert on_card.waits
     assert not emulated.waits
     for kept in ("arguments", "results"):
@@ -136,10 +150,11 @@ def test_cards_in_use_and_a_reset() -> None:
 
 def test_comparing_by_instruction_needs_the_emulated_card(tmp_path: Path) -> None:
     module = tmp_path / "module.mlir"
-    module.write_text(jax.jit(jax.numpy.tanh).lower(jax.ShapeDtypeStruct((32, 32), "float32")).as_text())
+    module.write_text(LOOP)
     result = CliRunner().invoke(compare_command, [str(module), "--by", "instruction"])
     assert result.exit_code == click.UsageError.exit_code
     assert "TTXLA_RUNTIME=ttnn leaves them on another" in result.output
-    by_op = CliRunner().invoke(compare_command, [str(module)])
+    np.savez(tmp_path / "inputs.npz", np.eye(32, dtype=np.float32) + 0.01)
+    by_op = CliRunner().invoke(compare_command, [str(module), "--inputs", str(tmp_path / "inputs.npz")])
     assert by_op.exit_code == 0, by_op.output
-    assert "stablehlo.tanh" in by_op.output
+    assert "stablehlo.cholesky" in by_op.output
