@@ -97,6 +97,10 @@ ENVIRONMENT: dict[str, EnvironmentVariable] = {
         ),
         EnvironmentVariable("TTXLA_TTNN_PYTHON", "", "Python interpreter whose environment has ttnn; found when unset"),
         EnvironmentVariable("TTXLA_TTNN_TIMEOUT", "600", "seconds that TT-NN may take for one run of a program"),
+        EnvironmentVariable("TTXLA_TTNN_COMPILE_TIMEOUT", "3600", "seconds that a run may compile kernels beside that"),
+        EnvironmentVariable(
+            "TTXLA_TTNN_RESET", "auto", "command that resets the board when TT-NN did not answer; auto: tt-smi; or off"
+        ),
         EnvironmentVariable("TTXLA_TTNN_PROFILE", "0", "1 has TT-NN measure the device time of each run"),
         EnvironmentVariable(
             "TTXLA_CODEGEN_EXPORT_DIR",
@@ -442,11 +446,24 @@ def ttnn_timeout_seconds() -> float:
     Raises:
         OptionError: the variable is no positive number.
     """
-    text = variable("TTXLA_TTNN_TIMEOUT")
+    return _seconds("TTXLA_TTNN_TIMEOUT", 600)
+
+
+def ttnn_compile_timeout_seconds() -> float:
+    """Returns the seconds that TT-NN may compile kernels in one run (``TTXLA_TTNN_COMPILE_TIMEOUT``).
+
+    Raises:
+        OptionError: the variable is no positive number.
+    """
+    return _seconds("TTXLA_TTNN_COMPILE_TIMEOUT", 3600)
+
+
+def _seconds(name: str, default: int) -> float:
+    text = variable(name)
     if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
         raise OptionError(
-            f"TTXLA_TTNN_TIMEOUT was given {text!r}; it takes a number of seconds such as 600.",
-            hint="Unset it for 600 seconds.",
+            f"{name} was given {text!r}; it takes a number of seconds such as {default}.",
+            hint=f"Unset it for {default} seconds.",
         )
     return float(text)
 

@@ -34,6 +34,8 @@ DEFAULTS = {
     "TTXLA_KEEP_FREED_MEMORY": "1",
     "TTXLA_TTNN": "auto",
     "TTXLA_TTNN_TIMEOUT": "600",
+    "TTXLA_TTNN_COMPILE_TIMEOUT": "3600",
+    "TTXLA_TTNN_RESET": "auto",
     "TTXLA_TTNN_PROFILE": "0",
     "TTXLA_LOGGER_LEVEL": "WARNING",
     "TTXLA_PROGRESS": "1",
@@ -73,6 +75,7 @@ def test_a_variable_is_set_for_this_process(monkeypatch: pytest.MonkeyPatch) -> 
         ("emulator_chains", "TTXLA_EMULATOR_CHAINS", {None: "auto", "NOW": "now", "off": "off", "auto": "auto"}),
         ("emulator_device", "TTXLA_EMULATOR_DEVICE", {None: "cpu", "CUDA": "cuda", "cuda:12": "cuda:12"}),
         ("ttnn_timeout_seconds", "TTXLA_TTNN_TIMEOUT", {None: 600.0, "1": 1.0, "0.5": 0.5}),
+        ("ttnn_compile_timeout_seconds", "TTXLA_TTNN_COMPILE_TIMEOUT", {None: 3600.0, "1": 1.0, "0.5": 0.5}),
         ("cxx_names", "CXX", {None: ("c++", "g++", "clang++"), "icpx": ("icpx",)}),
         ("forced_options", "TTXLA_COMPILE_OPTIONS", {None: {}, '{"a": 1}': {"a": 1}}),
         ("selected_runtime", "TTXLA_RUNTIME", {None: "emulated", "ttnn": "ttnn", "ttnn-mock": "ttnn-mock"}),
@@ -107,6 +110,13 @@ def test_values_of_variables(
             "TTXLA_EMULATOR_DEVICE",
             ["gpu", "cuda:", "cuda:x", "cpu:0"],
             "TTXLA_EMULATOR_DEVICE was given {!r}; it takes cpu, cuda or cuda:N. Unset it to compute on the CPU.",
+        ),
+        (
+            "ttnn_compile_timeout_seconds",
+            "TTXLA_TTNN_COMPILE_TIMEOUT",
+            ["0", "-1"],
+            "TTXLA_TTNN_COMPILE_TIMEOUT was given {!r}; it takes a number of seconds such as 3600. "
+            "Unset it for 3600 seconds.",
         ),
         (
             "ttnn_timeout_seconds",

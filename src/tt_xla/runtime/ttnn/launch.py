@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from tt_xla import environment
@@ -9,6 +10,7 @@ from tt_xla.codegen import clusters
 from tt_xla.codegen.mock import mock, ttnn_python
 from tt_xla.errors import RuntimeUnavailableError
 from tt_xla.locks import Lock
+from tt_xla.runtime.ttnn import board
 from tt_xla.runtime.ttnn.process import Launch, Worker
 
 CARDS = Path("/dev/tenstorrent")
@@ -31,11 +33,11 @@ def launch() -> Launch:
             simulator's file is missing.
         OptionError: an environment variable has an invalid value.
     """
-    seconds = environment.ttnn_timeout_seconds()
+    limits = environment.ttnn_timeout_seconds(), environment.ttnn_compile_timeout_seconds()
     if environment.selected_runtime() == "ttnn-mock":
         system = environment.selected_system().partition(":")[0]
         mock_mode = mock(ttnn_python(), system if system in clusters.SYSTEMS else "p150")
-        return Launch(mock_mode.python, mock_mode.environment, "mock", seconds)
+        return Launch(mock_mode.python, mock_mode.environment, "mock", *limits)
     python = ttnn_python()
     variables = {"TT_METAL_LOGGER_LEVEL": "error", "LOGURU_LEVEL": "WARNING"} | environment.child_environment()
     simulator = environment.variable("TT_METAL_SIMULATOR")
@@ -51,7 +53,9 @@ def launch() -> Launch:
         )
     if environment.ttnn_profile():
         variables |= dict.fromkeys(_PROFILER, "1")
-    return Launch(python, variables, "device", seconds)
+    if simulator:
+        return Launch(python, variables, "device", *limits)
+    return Launch(python, variables, "device", *limits, functools.partial(board.reset_command, python, CARDS))
 
 
 def worker() -> Worker:

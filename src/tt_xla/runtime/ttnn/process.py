@@ -34,6 +34,8 @@ from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 from tt_xla.locks import Lock
 from tt_xla.runtime.observation import WAITS
+from tt_xla.runtime.ttnn import board
+from tt_xla.runtime.ttnn.waiting import LOOK_SECONDS, Waiting
 
 Array = np.ndarray[Any, Any]
 
@@ -77,7 +79,11 @@ class Launch:
     mode: str = "device"
     """``device``, or ``mock`` when TT-NN only checks calls and computes nothing."""
     timeout_seconds: float = 600.0
-    """Time limit for one answer."""
+    """Time limit for one answer, without the time in which kernels are compiled."""
+    compile_timeout_seconds: float = 3600.0
+    """Time limit for compiling kernels before one answer."""
+    reset_command: Callable[[], Sequence[str] | None] = lambda: None
+    """Returns the command that resets the board; None without a board."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,8 @@ class _Running:
     """File descriptor of the shared memory."""
     log: IO[bytes]
     """Standard output and error of the worker."""
+    seconds: float
+    """Time limit for one answer."""
     owner: int = field(default_factory=os.getpid)
     """Id of the process that started the worker. A forked child must not touch it."""
     map: mmap.mmap | None = None
@@ -133,6 +141,8 @@ class Worker:
         """Called before a process that runs is ended, because another one is needed."""
         self.lock = Lock()
         """Held for a whole run: programs for several systems, in several threads, share the process."""
+        self._is_to_reset = False
+        """Whether the board is to be reset before the next start, because a process did not answer."""
         self.sent_bytes = self.received_bytes = 0
         """Bytes of tensors that went to the worker so far, and that came from it."""
         self._running: _Running | None = None
@@ -175,11 +185,14 @@ class Worker:
         self.close()
         self.mesh = mesh or self.mesh
         self.trace_region_bytes = max(trace_region_bytes, self.trace_region_bytes)
+        if self._is_to_reset:
+            board.reset(self.launch.reset_command())
+        self._is_to_reset = False
         self._running = self._start()
         self._started += 1
         try:
             self.hello = self._receive(self._running)
-            self._running.connection.settimeout(self.launch.timeout_seconds)
+            self._running.seconds = self.launch.timeout_seconds
         except ExecutionError as error:
             raise RuntimeUnavailableError(f"TT-NN does not start. {error.message}", hint=error.hint) from None
 
@@ -270,7 +283,7 @@ class Worker:
 
     def _take_answers(self, running: _Running) -> None:
         """Reads the answers that have arrived."""
-        while running.outstanding and (running.received or select.select([running.connection], [], [], 0)[0]):
+        while running.outstanding and (running.received or _has_bytes(running, 0)):
             self._take_answer(running)
         if not running.outstanding:
             running.taken = 0
@@ -339,7 +352,8 @@ class Worker:
     def _start(self) -> _Running:
         ours, theirs = socket.socketpair()
         starting_seconds = _STARTING_SECONDS if self.mesh is None else _MESH_STARTING_SECONDS
-        ours.settimeout(max(self.launch.timeout_seconds, starting_seconds))
+        seconds = max(self.launch.timeout_seconds, starting_seconds)
+        ours.settimeout(seconds)  # of sending
         held, lifeline = os.pipe()
         with theirs, open(held, "rb", closefd=True):
             memory = _anonymous_file()
@@ -361,7 +375,7 @@ class Worker:
                 raise RuntimeUnavailableError(
                     f"The interpreter '{self.launch.python}' does not start: {error}."
                 ) from error
-        return _Running(process, ours, lifeline, memory, log)
+        return _Running(process, ours, lifeline, memory, log, seconds)
 
     def _put(self, running: _Running, arrays: Mapping[str, Array]) -> dict[str, Message]:
         """Writes arrays into the shared memory behind those of outstanding requests. Returns their segments by name."""
@@ -399,10 +413,9 @@ class Worker:
     def _exactly(self, running: _Running, size: int) -> bytes:
         """Receives exactly ``size`` bytes."""
         while len(running.received) < size:
+            self._wait_for_bytes(running)
             try:
                 chunk = running.connection.recv(1 << 16)
-            except TimeoutError:
-                raise self._timed_out(running) from None
             except OSError:
                 chunk = b""
             if not chunk:
@@ -412,13 +425,29 @@ class Worker:
         del running.received[:size]
         return data
 
-    def _timed_out(self, running: _Running) -> ExecutionError:
+    def _wait_for_bytes(self, running: _Running) -> None:
+        """Waits until the worker has sent something, or has ended.
+
+        Raises:
+            ExecutionError: that takes too long, and the worker was ended.
+        """
+        if _has_bytes(running, 0):
+            return
+        waiting = Waiting(running.process.pid, running.seconds, self.launch.compile_timeout_seconds)
+        try:
+            while not _has_bytes(running, LOOK_SECONDS):
+                if (exceeded := waiting.look()) is not None:
+                    raise self._timed_out(running, *exceeded)
+        finally:
+            waiting.end()
+
+    def _timed_out(self, running: _Running, reason: str, variable: str) -> ExecutionError:
         """Ends a process that does not answer and returns the error to raise."""
-        seconds, output = running.connection.gettimeout(), _last_output(running)
         error = ExecutionError(
-            f"TT-NN did not answer within {seconds:g} s; its process was ended.{output}",
-            hint="The next run starts a new process. Set TTXLA_TTNN_TIMEOUT to allow more time.",
+            f"TT-NN {reason}; its process was ended.{_last_output(running)}",
+            hint=f"The next run starts a new process. Set {variable} to allow more time.",
         )
+        self._is_to_reset = True
         self.kill(error)
         return error
 
@@ -462,6 +491,13 @@ def _mapped(running: _Running, size: int) -> mmap.mmap:
             os.ftruncate(running.memory, size)
         running.map = mmap.mmap(running.memory, 0)
     return running.map
+
+
+def _has_bytes(running: _Running, seconds: float) -> bool:
+    """Returns whether the worker has sent something, or has ended, after at most some seconds."""
+    poll = select.poll()
+    poll.register(running.connection, select.POLLIN)
+    return bool(poll.poll(1e3 * seconds))
 
 
 def _last_output(running: _Running) -> str:

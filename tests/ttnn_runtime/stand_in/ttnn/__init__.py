@@ -1,14 +1,16 @@
 """A replacement for TT-NN in tests: a few ops on NumPy arrays, traces, and failures on demand.
 
 Each call appends a line to the file that ``STAND_IN_LOG`` names. ``STAND_IN_TAN`` makes ``ttnn.tan`` ``crash``,
-``hang``, ``refuse`` or ``refuse once``; with any other value it computes.
+``hang``, ``refuse`` or ``refuse once``, or ``compile SECONDS`` before it computes; with any other value it computes.
 """
 
 import enum
 import functools
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
 import time
 from types import SimpleNamespace
 
@@ -147,6 +149,12 @@ def tan(x):
         os.kill(os.getpid(), signal.SIGSEGV)
     if does == "hang":
         time.sleep(600)
+    if does.startswith("compile"):
+        path.write_text("")
+        compiler = path.with_name("riscv-tt-elf-g++")
+        compiler.symlink_to(shutil.which("sleep"))
+        subprocess.run([compiler, does.split()[1]], check=True)
+        compiler.unlink()
     if does == "refuse once":
         path.write_text("")
     if does.startswith("refuse"):

@@ -1,0 +1,92 @@
+"""A card that does not answer: limits of a run and of compiling kernels, and the reset of the board."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.ttnn_runtime.test_runtime import check, inputs, loaded
+from tt_xla.errors import ExecutionError, OptionError
+from tt_xla.runtime.ttnn import board, launch, waiting
+
+if TYPE_CHECKING:
+    from tests.ttnn_runtime.conftest import StandIn
+
+
+def test_compiling_kernels_has_a_limit_of_its_own(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, project_log: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "1.5")
+    monkeypatch.setattr(waiting, "_LOG_SECONDS", 1.0)
+    executable, arguments = loaded(), inputs()
+    stand_in.tan.write_text("compile 4")
+    with project_log.at_level(logging.INFO, "tt_xla"):
+        check(executable.run(arguments, [None, 7]), arguments)
+    assert "TT-NN has compiled kernels for " in project_log.text
+    launch.close_workers()
+    monkeypatch.setenv("TTXLA_TTNN_COMPILE_TIMEOUT", "1")
+    executable = loaded()
+    stand_in.tan.write_text("compile 30")
+    with pytest.raises(ExecutionError, match=r"has compiled kernels for 1 s.*TTXLA_TTNN_COMPILE_TIMEOUT"):
+        executable.run(arguments, [None, 7])
+
+
+def test_a_board_that_did_not_answer_is_reset_before_the_next_start(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project_log: pytest.LogCaptureFixture
+) -> None:
+    resets = tmp_path / "resets"
+    monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "1")
+    monkeypatch.setenv("TTXLA_TTNN_RESET", f"sh -c 'echo x >>{resets}'")
+    executable, arguments = loaded(), inputs()
+    stand_in.tan.write_text("hang")
+    with pytest.raises(ExecutionError):
+        executable.run(arguments, [None, 7])
+    stand_in.tan.write_text("")
+    assert not resets.exists()
+    for _ in range(2):
+        check(executable.run(arguments, [None, 7]), arguments)
+        executable.worker.kill()
+    assert resets.read_text() == "x\n"
+    stand_in.tan.write_text("hang")
+    monkeypatch.setenv("TTXLA_TTNN_RESET", "sh -c 'echo no driver; exit 3'")
+    with pytest.raises(ExecutionError):
+        executable.run(arguments, [None, 7])
+    stand_in.tan.write_text("")
+    check(executable.run(arguments, [None, 7]), arguments)
+    assert "ended with status 3. no driver" in project_log.text
+    project_log.clear()
+    board.reset(())
+    assert "pip install tt-smi" in project_log.text
+    project_log.clear()
+    board.reset(None)
+    assert not project_log.text
+
+
+def test_the_tool_that_resets_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = Path(sys.executable)
+    cards, folder = tmp_path / "cards", tmp_path / "bin"
+    for path in (cards / "0", cards / "3", cards / "by-id", folder):
+        path.mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(python.parent))  # with our own command of the same name
+    assert board.reset_command(python, cards) == ()
+    tool = folder / "tt-smi"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{python.parent}:{folder}")
+    assert board.reset_command(python, cards) == (str(tool), "-r", "0,3")
+    monkeypatch.setenv("TT_VISIBLE_DEVICES", "3")
+    assert board.reset_command(python, cards) == (str(tool), "-r", "3")
+    (tmp_path / "tt_smi.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert board.reset_command(python, cards) == (str(python), "-m", "tt_smi", "-r", "3")
+    monkeypatch.setenv("TTXLA_TTNN_RESET", "off")
+    assert board.reset_command(python, cards) is None
+    monkeypatch.setenv("TTXLA_TTNN_RESET", "tt-smi -r '0'")
+    assert board.reset_command(python, cards) == ("tt-smi", "-r", "0")
+    monkeypatch.setenv("TTXLA_TTNN_RESET", "tt-smi '")
+    with pytest.raises(OptionError, match="no command line"):
+        board.reset_command(python, cards)
