@@ -147,7 +147,7 @@ COUNT_DOWN = """func.func public @main(%x: tensor<32x32xf32>) -> tensor<32x32xf3
 def test_a_loop_that_counts_down_has_its_rounds(tmp_path: Path, headers: Path) -> None:
     text = generate(compiled(COUNT_DOWN), language="cpp").main
     check(tmp_path, headers, text)
-    (head,) = (line for line in text.splitlines() if line.strip().startswith("for ("))
+    head = next(line for line in text.splitlines() if line.strip().startswith("for ("))
     assert run(tmp_path, headers, f'int n = 0;\n{head} ++n; }}\nstd::cout << n << "\\n";') == ["10"]
 
 

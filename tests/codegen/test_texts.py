@@ -362,20 +362,24 @@ def test_devices_are_opened_and_closed() -> None:
             "        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)",
         ]
         program = cast("Any", SimpleNamespace(memory=SimpleNamespace(trace_bytes=7)))
-        text = "\n".join(CPP.entry(program, mesh, True, 2, ["j"]))
+        text = "\n".join(CPP.entry(program, mesh, True, 2, {}, ["j"]))
         assert f"open_mesh_device(2, 4, 32768{', {0, 3}' if chips else ''})" in text
         assert "SetFabricConfig(tt::tt_fabric::FabricConfig::FABRIC_1D)" in text
     single = cast("Any", SimpleNamespace(memory=SimpleNamespace(trace_bytes=0)))
-    assert "trace_region_size" not in "\n".join(PY.entry(single, None, False, 0, None))
-    entry = "\n".join(PY.entry(program, None, True, 0, ["join(results)"]))
+    assert "trace_region_size" not in "\n".join(PY.entry(single, None, False, 0, {}, None))
+    entry = "\n".join(PY.entry(program, None, True, 0, {1: 0, "cache": 2}, ["join(results)"]))
     assert "open_device(device_id=0, l1_small_size=32768, trace_region_size=7)" in entry
     assert (
-        "        const_eval(device, w)\n        results = utils.timed(forward, device, w, *load_inputs(device))"
-        in entry
+        "        const_eval(device, w)\n"
+        '        updates = {1: 0, "cache": 2}\n'
+        "        results = utils.steps(forward, device, w, load_inputs(device), updates)" in entry
     )
     assert "        utils.show([join(results)])" in entry
-    assert "const_eval" not in "\n".join(CPP.entry(single, None, False, 1, None))
-    assert "        utils::show(forward(device, w, inputs[0]));" in CPP.entry(single, None, False, 1, None)
+    assert "const_eval" not in "\n".join(CPP.entry(single, None, False, 1, {}, None))
+    entry = "\n".join(CPP.entry(single, None, False, 1, {0: 2, "cache": 1}, None))
+    assert '            inputs[0] = results[2];\n            w["cache"] = results[1];\n' in entry
+    assert "        auto results = forward(device, w, inputs[0]);\n" in entry
+    assert "        utils::show(results, steps == 1);" in entry
 
 
 def test_tables_of_weights() -> None:

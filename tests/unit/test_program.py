@@ -173,6 +173,10 @@ def test_values_that_are_not_there() -> None:
     document["functions"][0]["body"][0]["operands"]["input"] = 99
     with pytest.raises(ProgramFormatError, match="function 'main' refers to a value that it does not have"):
         Program.from_bytes(signed(msgspec.msgpack.encode(document), sections(DATA)[1]))
+    document = msgspec.msgpack.decode(sections(DATA)[0])
+    document["arguments"][0]["becomes"] = len(document["results"])
+    with pytest.raises(ProgramFormatError, match="becomes a result that the program does not have"):
+        Program.from_bytes(signed(msgspec.msgpack.encode(document), sections(DATA)[1]))
     document["functions"] = []
     with pytest.raises(ProgramFormatError, match="it has no function"):
         Program.from_bytes(signed(msgspec.msgpack.encode(document), sections(DATA)[1]))

@@ -131,11 +131,13 @@ def generate(
         lines = lay_out("return ", Group("[", tuple(results), "]"), indent=1)
         module.define("whole", ["results"], "list", doc, lines)
     configs = [line for name, value in module.constants.names.values() for line in module.language.config(name, value)]
+    updates = _updates(program, entry, weights, list(inputs))
+    entry_point = module.language.entry(program, module.mesh, bool(prepared), len(inputs), updates, results)
     parts = [
         *_callbacks(module.constants),
         *module.constants.host_functions.values(),
         *module.parts,
-        [*loaders, *module.language.entry(program, module.mesh, bool(prepared), len(inputs), results)],
+        [*loaders, *entry_point],
     ]
     functions = [*module.constants.host_functions]
     modules = ("host_ops",) if functions else ()
@@ -205,6 +207,28 @@ def _arguments(
         else:
             weights[value] = unique(argument.name, weights.values())
     return weights, inputs
+
+
+def _updates(
+    program: Program, entry: Function, weights: Mapping[int, str], inputs: Sequence[int]
+) -> dict[int | str, int]:
+    """Returns the results that take the place of inputs in the next call.
+
+    Args:
+        program: the Program.
+        entry: its first function.
+        weights: key of each argument in the table of weights, by value. Inputs are there if a function would have too
+            many parameters.
+        inputs: the other arguments.
+    """
+    updates: dict[int | str, int] = {}
+    for value, argument in zip(entry.arguments, program.arguments, strict=True):
+        result = argument.becomes
+        if result is None and argument.written and value in entry.results:
+            result = entry.results.index(value)
+        if result is not None and argument.role is Role.INPUT:
+            updates[inputs.index(value) if value in inputs else weights[value]] = result
+    return updates
 
 
 def _callbacks(constants: Constants) -> Iterator[list[str]]:

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -239,8 +240,22 @@ inline double pcc(const std::vector<double>& actual, const std::vector<double>& 
     return square_actual > 0 && square_expected > 0 ? product / std::sqrt(square_actual * square_expected) : 0.0;
 }
 
-// Prints the first elements of each result, and its correlation with the expected result if one is stored.
-inline void show(const std::vector<ttnn::Tensor>& results) {
+// Returns the number of calls that the command line asks for by `--steps N`; each takes results of the one before, such
+// as a cache, in place of its inputs.
+inline size_t step_count(int argc, char** argv) {
+    if (argc == 1) {
+        return 1;
+    }
+    const int count = argc == 3 && std::string(argv[1]) == "--steps" ? std::atoi(argv[2]) : 0;
+    if (count < 1) {
+        std::cerr << "usage: run [--steps N], with a number of calls N from 1 on\n";
+        std::exit(2);
+    }
+    return static_cast<size_t>(count);
+}
+
+// Prints the first elements of each result, and its correlation with the expected result if that is of this call.
+inline void show(const std::vector<ttnn::Tensor>& results, bool is_expected = true) {
     for (size_t index = 0; index < results.size(); ++index) {
         const auto elements = elements_of(results[index]);
         std::cout << "result " << index << ": " << elements.size() << " elements\n";
@@ -249,7 +264,7 @@ inline void show(const std::vector<ttnn::Tensor>& results) {
         }
         std::cout << (elements.size() > 8 ? ", ...]\n" : elements.empty() ? "[]\n" : "]\n");
         const auto expected = "expected" + std::to_string(index);
-        if (std::filesystem::exists(file_of(expected))) {
+        if (is_expected && std::filesystem::exists(file_of(expected))) {
             const auto stored = elements_of(ttnn::load_tensor_flatbuffer(file_of(expected).string(), nullptr));
             std::cout << "PCC against " << file_of(expected).string() << ": " << pcc(elements, stored) << "\n";
         }

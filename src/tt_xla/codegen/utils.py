@@ -1,7 +1,9 @@
 """Helpers of a generated program: they load tensors, print results, run host ops and replay traces."""
 
+import argparse
 import importlib.metadata
 import sys
+import time
 from pathlib import Path
 
 import numpy
@@ -232,26 +234,57 @@ def pcc(actual, expected):
     return float(numpy.corrcoef(actual, expected)[0, 1])
 
 
-def timed(function, device, *arguments):
-    """Calls a function with the device; prints the predicted device time where ``ttnn`` predicts it.
+def step_count():
+    """Returns the number of calls that the command line asks for by ``--steps N``."""
+    parser = argparse.ArgumentParser("run", description="Runs the model and prints its results.")
+    parser.add_argument("--steps", metavar="N", type=int, default=1, help="number of calls, one after another (1)")
+    count = parser.parse_args().steps
+    if count < 1:
+        parser.error(f"--steps was given {count}; it takes a number from 1 on")
+    return count
 
-    That is the ``ttnn`` of tt_xla, which computes on an emulated card.
+
+def steps(forward, device, w, inputs, updates=None):
+    """Calls ``forward`` once, or as often as ``--steps N`` asks, and returns the results of the last call.
+
+    Prints the predicted device time of a call where ``ttnn`` predicts it: that of tt_xla, which computes on an emulated
+    card. Prints the time of a later call on this machine.
+
+    Args:
+        forward: the model.
+        device: the device.
+        w: weights by name.
+        inputs: inputs of the first call.
+        updates: result that takes the place of an input in the next call, such as a cache, by the input's position or
+            its name in ``w``; None for no input. It stays on the device.
     """
-    before = getattr(device, "predicted_us", None)
-    results = function(device, *arguments)
-    if before is not None:
-        print(f"predicted device time: {device.predicted_us - before:.1f} us")
+    count, before = step_count(), getattr(device, "predicted_us", None)
+    start = 0.0
+    for number in range(count):
+        results = forward(device, w, *inputs)
+        for key, index in (updates or {}).items():
+            (w if isinstance(key, str) else inputs)[key] = results[index]
+        if number == 0:
+            if before is not None:
+                print(f"predicted device time: {device.predicted_us - before:.1f} us")
+            if count > 1:
+                ttnn.synchronize_device(device)
+                start = time.perf_counter()
+    if count > 1:
+        ttnn.synchronize_device(device)
+        print(f"time of a call after the first: {1e3 * (time.perf_counter() - start) / (count - 1):.3f} ms")
     return results
 
 
 def show(results):
-    """Prints each result, and its correlation with the expected result if one is stored."""
+    """Prints each result, and after a single call its correlation with the expected result if one is stored."""
+    is_first = step_count() == 1
     for index, result in enumerate(results):
         array = array_of(result)
         print(f"result {index}: {list(array.shape)} {result.dtype}")
         with numpy.printoptions(threshold=64):
             print(array)
-        if file_of(f"expected{index}").exists():
+        if is_first and file_of(f"expected{index}").exists():
             expected = stored(f"expected{index}")
             print(f"PCC against tensors/expected{index}: {pcc(array, expected):.6f}")
             if array.shape == expected.shape and numpy.array_equal(array, expected, equal_nan=array.dtype.kind == "f"):

@@ -30,6 +30,8 @@ ARGUMENT_MARK = "tt.mark_argument"
 The ``backend_config`` of the call is the parameter's name.
 """
 
+ALIASING = "tf.aliasing_output"
+"""Attribute of an argument in StableHLO: number of the result that takes over its memory."""
 DONOR = "jax.buffer_donor"
 """Attribute of an argument in MLIR text whose memory the program may write to."""
 
@@ -206,6 +208,8 @@ class Argument(msgspec.Struct, frozen=True):
     """How the argument is split over the program's mesh; None in a program for one chip."""
     global_shape: tuple[int, ...] | None = None
     """Shape of the argument before it is split; None in a program for one chip. ``shape`` is that of one shard."""
+    becomes: int | None = None
+    """Result that is the argument's contents in the next call, as its caller declares; None if it declares none."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -351,6 +355,9 @@ def _check(program: Program) -> None:
         numbers = [*function.arguments, *function.results, *_numbers(function)]
         if numbers and not 0 <= min(numbers) <= max(numbers) < len(function.values):
             raise ValueError(f"function '{function.name}' refers to a value that it does not have")
+    for argument in program.arguments:
+        if argument.becomes is not None and not 0 <= argument.becomes < len(program.results):
+            raise ValueError(f"argument '{argument.name}' becomes a result that the program does not have")
 
 
 def _numbers(function: Function) -> Iterator[int]:

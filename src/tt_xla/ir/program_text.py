@@ -30,7 +30,8 @@ def program_lines(program: Program, *, locations: bool = True) -> Iterator[str]:
         yield f"mesh: {_shape(program.mesh.shape)} ({', '.join(program.mesh.axes)})"
     for argument in program.arguments:
         written = ", written" if argument.written else ""
-        yield f"argument {argument.name}: {argument.role.value} {_declared(argument, program.mesh)}{written}"
+        becomes = "" if argument.becomes is None else f", becomes result {argument.becomes}"
+        yield f"argument {argument.name}: {argument.role.value} {_declared(argument, program.mesh)}{written}{becomes}"
     for index, result in enumerate(program.results):
         yield f"result {index}: {_declared(result, program.mesh)}"
     for op in program.host_ops:

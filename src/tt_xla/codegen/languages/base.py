@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -183,6 +183,7 @@ class Language(abc.ABC):
         mesh: DeviceMesh | None,
         prepares: bool,
         inputs: int,
+        updates: Mapping[int | str, int],
         joined: Sequence[Node] | None,
     ) -> list[str]:
         """Returns the ``main`` function, which loads tensors, runs ``forward`` and prints results.
@@ -192,6 +193,8 @@ class Language(abc.ABC):
             mesh: the mesh device to open; None for a device of one chip.
             prepares: whether there is a function ``const_eval``.
             inputs: number of inputs of ``forward``.
+            updates: result that takes the place of an input in the next call, by the input's position, or by its key
+                in the table of weights.
             joined: for each result, the expression that joins its shards, which are in the list ``results``; None if
                 results are printed as they are.
         """

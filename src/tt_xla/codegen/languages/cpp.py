@@ -8,7 +8,7 @@ the last one passed are written as their defaults.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tt_xla import __version__
 from tt_xla.codegen.expressions import Call, Data, Device, Expression, Name, shortest
@@ -222,17 +222,26 @@ class Cpp(Language):
         mesh: DeviceMesh | None,
         prepares: bool,
         inputs: int,
+        updates: Mapping[int | str, int],
         joined: Sequence[Node] | None,
     ) -> list[str]:
         arguments = "".join(f", inputs[{index}]" for index in range(inputs))
         forward = f"forward(device, w{arguments})"
-        shown = [f"        utils::show({forward});"]
-        if joined is not None:
-            shown = [f"        auto results = {forward};"]
-            shown += lay_out("utils::show(", Group("{", tuple(joined), "}"), ");", indent=2, trailing="")
+        results: Node = "results" if joined is None else Group("{", tuple(joined), "}")
+        places = [f"w[{quoted(key)}]" if isinstance(key, str) else f"inputs[{key}]" for key in updates]
+        taken = [f"{place} = results[{index}];" for place, index in zip(places, updates.values(), strict=True)]
+        shown = [
+            f"        auto results = {forward};",
+            "        for (size_t step = 1; step < steps; ++step) {",
+            *(f"            {statement}" for statement in taken),
+            f"            results = {forward};",
+            "        }",
+            *lay_out("utils::show(", results, ", steps == 1);", indent=2, trailing=""),
+        ]
         return [
             "",
-            "int main() {",
+            "int main(int argc, char** argv) {",
+            "    const size_t steps = utils::step_count(argc, argv);",
             *_opening(mesh),
             "    auto* device = mesh.get();",
             "    {  // tensors must be freed before the device closes",

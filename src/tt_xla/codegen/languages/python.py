@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tt_xla import __version__
 from tt_xla.codegen.expressions import Expression
@@ -144,11 +144,12 @@ class Python(Language):
         mesh: DeviceMesh | None,
         prepares: bool,
         inputs: int,
+        updates: Mapping[int | str, int],
         joined: Sequence[Node] | None,
     ) -> list[str]:
         trace = program.memory.trace_bytes
         sizes = f"l1_small_size={L1_SMALL_BYTES}" + (f", trace_region_size={trace}" if trace else "")
-        forward = "utils.timed(forward, device, w, *load_inputs(device))"
+        forward = f"utils.steps(forward, device, w, load_inputs(device){', updates' if updates else ''})"
         shown = [f"        utils.show({forward})"]
         if joined is not None:
             shown = [
@@ -163,6 +164,7 @@ class Python(Language):
             "    try:",
             "        w = load_weights(device)",
             *(["        const_eval(device, w)"] if prepares else []),
+            *(lay_out("updates = ", _table(updates), indent=2) if updates else []),
             *shown,
             "    finally:",
             *closing(mesh),
@@ -193,6 +195,12 @@ def closing(mesh: DeviceMesh | None) -> list[str]:
         "        ttnn.close_mesh_device(device)",
         "        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)",
     ]
+
+
+def _table(updates: Mapping[int | str, int]) -> Group:
+    """Returns a dictionary."""
+    prefixes = (f"{quoted(key) if isinstance(key, str) else key}: " for key in updates)
+    return Group("{", tuple(map(str, updates.values())), "}", prefixes=tuple(prefixes))
 
 
 def _assigned(names: Sequence[str], source: Node, depth: int = 1) -> list[str]:

@@ -14,11 +14,11 @@ from tt_xla.compiler.stablehlo.annotations import marked_arguments
 from tt_xla.compiler.stablehlo.types import convert_type
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.mesh import Mesh, Sharding
-from tt_xla.ir.program import DONOR, SHARDED_AXES, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
+from tt_xla.ir.program import ALIASING, DONOR, SHARDED_AXES, WEIGHT_DTYPE, WEIGHT_DTYPES, Argument, Result, Role
 from tt_xla.ir.properties import I64S
 from tt_xla.ir.ttcore import ArgumentTypeAttr, ShardStatus, ShardStatusAttr
 
-DONATION = ("tf.aliasing_output", DONOR)
+DONATION = (ALIASING, DONOR)
 """Attributes of an argument whose memory its caller gives up: to a certain result, or to any use."""
 
 SHARD_STATUS = "ttcore.shard_status"
@@ -74,7 +74,8 @@ def arguments(function: Any) -> tuple[Argument, ...]:
         name = marks.get(position, f"arg{position}")
         if "ttir.name" in attributes:
             name = _name(position, attributes["ttir.name"])
-        declared.append(Argument(name, role, *_shape_and_dtype(argument.type)))
+        becomes = _becomes(position, attributes, function.type.results)
+        declared.append(Argument(name, role, *_shape_and_dtype(argument.type), becomes=becomes))
     return tuple(declared)
 
 
@@ -146,6 +147,19 @@ def _attributes(function: Any) -> list[Any]:
 def _name(position: int, attribute: Any) -> str:
     if not isinstance(attribute, ir.StringAttr):
         raise MalformedModuleError(f"ttir.name of argument {position} is {attribute}, expected a string.")
+    return attribute.value
+
+
+def _becomes(position: int, attributes: Any, results: Sequence[Any]) -> int | None:
+    """Returns the result that takes over an argument's memory, and is its next contents; None if none is declared."""
+    if ALIASING not in attributes:
+        return None
+    attribute = attributes[ALIASING]
+    if not isinstance(attribute, ir.IntegerAttr) or not 0 <= attribute.value < len(results):
+        raise MalformedModuleError(
+            f"{ALIASING} of argument {position} is {attribute}, expected the number of a result, of which there are "
+            f"{len(results)}."
+        )
     return attribute.value
 
 

@@ -35,7 +35,7 @@ from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.trees import tree_map_only
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
 from tt_xla.host import wide
-from tt_xla.ir.program import DONOR, WEIGHT_DTYPE, Role
+from tt_xla.ir.program import ALIASING, DONOR, WEIGHT_DTYPE, Role
 from tt_xla.stage_times import LOWERING, stage
 
 aten = torch.ops.aten
@@ -227,7 +227,7 @@ class _Lowering:
             for node, is_constant in zip(self.traced[len(tensors) :], self.is_constant, strict=True)
         ]
         arguments = with_weight_dtypes(arguments, self.traced) + [Argument(node.name) for node in self.numbers]
-        _annotate_arguments(module, arguments)
+        _annotate_arguments(module, arguments, outputs)
         name_decompositions(module)
         self._locate(module)
         fakes = [node.meta["val"] for node in results]
@@ -554,7 +554,9 @@ def _location_of(node: torch.fx.Node) -> ir.Location:
     return ir.Location.name(name, ir.Location.file(file, int(number), 0))
 
 
-def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> None:
+def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument], outputs: Sequence[tuple[str, Any]]) -> None:
+    """Says of each argument of ``main`` what it is. The graph's first outputs are next contents of the written ones."""
+    updates = iter(outputs)
     module.context.allow_unregistered_dialects = True
     with module.context:
         main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
@@ -563,7 +565,10 @@ def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument]) -> Non
             named = {attribute.name: attribute.attr for attribute in existing}
             named["ttcore.argument_type"] = ir.StringAttr.get(argument.role.value)
             named["ttir.name"] = ir.StringAttr.get(argument.name)
-            if argument.donated:
+            kind, index = next(updates) if argument.written else ("", None)
+            if argument.donated and kind == "result":
+                named[ALIASING] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), index)
+            elif argument.donated:
                 named[DONOR] = ir.BoolAttr.get(True)
             if argument.weight_dtype:
                 named[WEIGHT_DTYPE] = ir.StringAttr.get(argument.weight_dtype)
