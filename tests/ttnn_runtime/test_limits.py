@@ -21,7 +21,7 @@ def test_compiling_kernels_has_a_limit_of_its_own(
     stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, project_log: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("TTXLA_TTNN_TIMEOUT", "1.5")
-    monkeypatch.setattr(waiting, "_LOG_SECONDS", 1.0)
+    monkeypatch.setattr(waiting, "LOG_SECONDS", 1.0)
     executable, arguments = loaded(), inputs()
     stand_in.tan.write_text("compile 4")
     with project_log.at_level(logging.INFO, "tt_xla"):

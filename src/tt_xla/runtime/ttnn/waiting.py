@@ -22,7 +22,8 @@ _COMPILERS = ("riscv", "cc1plus", "g++", "collect2", "lto")
 _GENERATIONS = 4
 """Processes between a worker and a compiler: a shell, and the compiler's driver."""
 
-_LOG_SECONDS = 60.0
+LOG_SECONDS = 60.0
+"""Time between two lines in the log while kernels are compiled."""
 
 
 class Waiting:
@@ -76,7 +77,7 @@ class Waiting:
 
             self._status = Console(stderr=True).status(text)
             self._status.start()
-        if self._compiled - self._logged >= _LOG_SECONDS:
+        if self._compiled - self._logged >= LOG_SECONDS:
             self._logged = self._compiled
             logger().info("TT-NN has compiled kernels for %.0f s", self._compiled)
 
