@@ -153,6 +153,9 @@ def test_programs_for_several_chips_exchange_whole_tensors_with_the_host(tmp_pat
         assert done.returncode == 0, done.stderr
     assert "ttnn.open_mesh_device(ttnn.MeshShape(2, 2)" in (out / "main.py").read_text()
     assert [f"result {index} has all bits of tensors/expected{index}" in done.stdout for index in (0, 1)] == [True] * 2
+    run = [sys.executable, out / "main.py", "--steps", "2"]
+    done = subprocess.run(run, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "runs torch code between its programs and has no --steps" in done.stderr
 
 
 def test_cpp_refuses_what_the_host_runs(tmp_path: Path) -> None:

@@ -49,6 +49,12 @@ LOOP = """func.func public @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
 """A loop, and an op that the host computes."""
 
 
+TANH = """func.func public @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %0 = stablehlo.tanh %x : tensor<32x32xf32>
+  return %0 : tensor<32x32xf32>
+}"""
+
+
 class Steps:
     """Calls and training steps of a PyTorch model."""
 
@@ -106,6 +112,18 @@ def test_a_recording_has_the_ops_and_predicted_times_of_the_emulated_card() -> N
         for number in expected:
             for ours, theirs in zip(found[number], expected[number], strict=True):
                 torch.testing.assert_close(ours, theirs, atol=2e-2, rtol=2e-2, equal_nan=True)
+
+
+def test_later_runs_of_a_program_with_a_trace_replay_it() -> None:
+    with recorded() as recording:
+        options = CompileOptions.parse({"enable_trace": True})
+        program = compile_module(parse_module(TANH), options, load_target("p150"))
+        executable = get_device("p150").load(program)
+        for _ in range(3):
+            executable.run([torch.rand(32, 32)], [None])
+    assert [run.state for run in recording.runs] == ["cold", "captured", "captured"]
+    assert [recording.is_first(run) for run in recording.runs] == [True, False, False]
+    assert {kernel.replayed for kernel in kernels(recording) if kernel.run} == {True}
 
 
 def test_a_benchmark_does_not_count_waiting_as_the_hosts_work() -> None:

@@ -73,6 +73,12 @@ def load(name):
     return torch.load(file, map_location="cpu", weights_only=True)
 
 
+def refuse_steps():
+    """Ends the script if the command line has the ``--steps`` of a model that is one program."""
+    if "--steps" in sys.argv:
+        raise SystemExit("run: this model runs torch code between its programs and has no --steps.")
+
+
 def show(results):
     """Prints each result, and its correlation with the expected result if one is stored."""
     for index, result in enumerate(results):

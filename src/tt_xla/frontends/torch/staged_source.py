@@ -224,6 +224,7 @@ class _Writer:
         mesh = self._mesh()
         return [
             "def main():",
+            "    programs.refuse_steps()",
             *opening(mesh, f"l1_small_size={L1_SMALL_BYTES}{region}"),
             "    try:",
             "        programs.show(forward(*load_programs(device), *load_inputs()))",

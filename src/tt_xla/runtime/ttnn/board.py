@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -61,8 +62,9 @@ def _tool(python: Path) -> tuple[str, ...]:
         return (str(python), "-m", _MODULE)
     for folder in os.get_exec_path():
         path = shutil.which("tt-smi", path=folder)
-        if path is not None and b"tt_xla" not in Path(path).read_bytes():
-            return (path,)
+        with contextlib.suppress(OSError):
+            if path is not None and b"tt_xla" not in Path(path).read_bytes():
+                return (path,)
     return ()
 
 
