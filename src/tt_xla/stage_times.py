@@ -29,8 +29,10 @@ LOADING = "loading"
 """A Program is found in the cache on disk and bound to kernels."""
 FIRST_RUN = "first run"
 """The Program runs for the first time, with its checks."""
+KERNELS = "kernels"
+"""TT-NN compiles the kernels of ops that run for the first time."""
 
-STAGES = (TRACING, AUTOGRAD, LOWERING, COMPILING, PRINTING, LOADING, FIRST_RUN)
+STAGES = (TRACING, AUTOGRAD, LOWERING, COMPILING, PRINTING, LOADING, FIRST_RUN, KERNELS)
 """The stages, in the order of the flow."""
 
 
@@ -159,6 +161,7 @@ __all__ = [
     "AUTOGRAD",
     "COMPILING",
     "FIRST_RUN",
+    "KERNELS",
     "LOADING",
     "LOWERING",
     "PRINTING",

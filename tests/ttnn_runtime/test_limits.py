@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.ttnn_runtime.test_runtime import check, inputs, loaded
+from tt_xla import stage_times
 from tt_xla.errors import ExecutionError, OptionError
 from tt_xla.runtime.ttnn import board, launch, waiting
 
@@ -24,8 +25,9 @@ def test_compiling_kernels_has_a_limit_of_its_own(
     monkeypatch.setattr(waiting, "LOG_SECONDS", 1.0)
     executable, arguments = loaded(), inputs()
     stand_in.tan.write_text("compile 4")
-    with project_log.at_level(logging.INFO, "tt_xla"):
+    with project_log.at_level(logging.INFO, "tt_xla"), stage_times.counted_apart():
         check(executable.run(arguments, [None, 7]), arguments)
+        assert stage_times.spent()[stage_times.KERNELS].wall_s > 2
     assert "TT-NN has compiled kernels for " in project_log.text
     launch.close_workers()
     monkeypatch.setenv("TTXLA_TTNN_COMPILE_TIMEOUT", "1")

@@ -92,7 +92,7 @@ class Bench:
     compile_ms: float
     """Wall-clock time of the steps that compile."""
     measured_ms: Spread
-    """Wall-clock time of a steady step, emulation included, or with what runs TT-NN."""
+    """Wall-clock time of a steady step, emulation or waiting for TT-NN included."""
     wall_ms: Spread
     """Wall-clock time of a steady step with a card at this machine: the sum of host time and card time."""
     card_ms: float
@@ -132,7 +132,7 @@ class Bench:
     slow: tuple[OpLine, ...]
     """Ops that neither the matrix unit nor DRAM limits, longest first; these gain most from work on them."""
     runtime: str
-    """What ran the programs, as ``TTXLA_RUNTIME`` names it."""
+    """The runtime of the programs, as ``TTXLA_RUNTIME`` names it."""
     partial: str
     """Error that ended the script early; empty if it did not end early."""
 

@@ -32,7 +32,7 @@ _MEASURED = {
     "ttnn": "measured here, on TT-NN",
     "ttnn-mock": "measured here, in TT-NN's mock mode",
 }
-"""What the time of this machine's clock has, by the value of ``TTXLA_RUNTIME``."""
+"""The name of the time by this machine's clock, for each value of ``TTXLA_RUNTIME``."""
 
 
 def write_all(folder: Path, recording: Recording, result: Bench) -> None:

@@ -132,9 +132,9 @@ class Recording:
     preparations: list[tuple[int, int]] = field(default_factory=list)
     """Start and end of all that precedes a steady run: tracing, lowering, compiling, loading and first runs."""
     waits: list[tuple[int, int]] = field(default_factory=list)
-    """Start and end of each time in which the script waited for a card."""
+    """Start and end of each time in which the script waited for a card, in order."""
     runtime: str = ""
-    """What ran the programs, as ``TTXLA_RUNTIME`` names it; empty if unknown."""
+    """The runtime of the programs, as ``TTXLA_RUNTIME`` names it; empty if unknown."""
     interruptions: list[tuple[int, int]] = field(default_factory=list)
     """Start and end of the recorder's own looks at the recording, in order. They belong to no step of the script."""
     zones: list[Zone] = field(default_factory=list)
@@ -155,15 +155,11 @@ class Recording:
 
     def interrupted_ns(self, start: int, end: int) -> int:
         """Returns the nanoseconds of a span in which the recorder interrupted the script."""
-        number, total = bisect.bisect_left(self.interruptions, (start, 0)), 0
-        while number < len(self.interruptions) and self.interruptions[number][0] < end:
-            total += min(self.interruptions[number][1], end) - self.interruptions[number][0]
-            number += 1
-        return total
+        return _taken(self.interruptions, start, end)
 
     def waited_ns(self, start: int, end: int) -> int:
         """Returns the nanoseconds of a span in which the script waited for a card."""
-        return sum(max(min(last, end) - max(first, start), 0) for first, last in self.waits)
+        return _taken(self.waits, start, end)
 
     def longest_program(self, among: Collection[int] = ()) -> int:
         """Returns the number of the program whose runs take most device time, of those named; of all if none is."""
@@ -180,6 +176,15 @@ class Recording:
         program = self.programs[run.program].program
         traced = any(function.kind is FunctionKind.TRACE for function in program.functions)
         return run.state == "cold" or (traced and run.state == "warm")
+
+
+def _taken(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
+    """Returns the part of a time that spans take which begin in it. The spans are in order."""
+    number, total = bisect.bisect_left(spans, (start, 0)), 0
+    while number < len(spans) and spans[number][0] < end:
+        total += min(spans[number][1], end) - spans[number][0]
+        number += 1
+    return total
 
 
 class Recorder:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 class ReportsRuns(Executable):
     """An executable that reports every run to an observer."""
 
-    observer: KernelObserver
+    def __init__(
+        self,
+        device: Device,
+        program: Program,
+        observer: KernelObserver,
+        expansion: Expansion | None = None,
+        chips: Sequence[Device] = (),
+    ) -> None:
+        super().__init__(device, program, expansion, chips)
+        self.observer = observer
 
     def _observed_run(
         self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], **how: bool
@@ -44,17 +53,6 @@ class ObservedExecutable(ReportsRuns):
 
     releases_weights = False  # observers may read the operands of a call
     uses_fused_kernels = False  # a fused kernel would hide the calls it replaces
-
-    def __init__(
-        self,
-        device: Device,
-        program: Program,
-        observer: KernelObserver,
-        expansion: Expansion | None = None,
-        chips: Sequence[Device] = (),
-    ) -> None:
-        super().__init__(device, program, expansion, chips)
-        self.observer = observer
 
     def _call(self, function: Function, step: Step) -> Call:
         call = super()._call(function, step)

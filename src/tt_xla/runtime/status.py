@@ -50,7 +50,7 @@ class Status(msgspec.Struct):
     links: list[Link] = []
     clock_hz: float = 0.0
     runtime: str = "emulated"
-    """What runs the programs, as ``TTXLA_RUNTIME`` names it."""
+    """The runtime of the programs, as ``TTXLA_RUNTIME`` names it."""
     running_since: float = 0.0
     """Start of the run that was in progress at the last write; 0 when there was none."""
 

@@ -198,7 +198,7 @@ def closing(mesh: DeviceMesh | None) -> list[str]:
 
 
 def _table(updates: Mapping[int | str, int]) -> Group:
-    """Returns a dictionary."""
+    """Returns the dictionary of updates."""
     prefixes = (f"{quoted(key) if isinstance(key, str) else key}: " for key in updates)
     return Group("{", tuple(map(str, updates.values())), "}", prefixes=tuple(prefixes))
 

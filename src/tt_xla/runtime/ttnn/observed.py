@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from tt_xla.cost.program import rounds, subprograms
 from tt_xla.cost.residency import called
 from tt_xla.cost.timeline import MOST_KERNELS
 from tt_xla.ir.program import HOST_OPS, LOAD_CACHED, Function, Program
-from tt_xla.runtime.observation import KERNELS, KernelObserver
+from tt_xla.runtime.observation import KERNELS
 from tt_xla.runtime.observed import ReportsRuns
 from tt_xla.runtime.steps import CONTROL
 from tt_xla.runtime.ttnn.executable import TTNNExecutable
@@ -31,25 +32,20 @@ class ObservedTTNNExecutable(ReportsRuns, TTNNExecutable):
     the cost model assumes, and a case its longest branch.
     """
 
-    def __init__(
-        self,
-        device: Device,
-        program: Program,
-        observer: KernelObserver,
-        expansion: Expansion | None = None,
-        chips: Sequence[Device] = (),
-    ) -> None:
-        super().__init__(device, program, expansion, chips)
-        self.observer = observer
-        self._host_ns = 0
-        """Time that the host ops of the run took together."""
+    _host_ns = 0
+    """Time that the host ops of the run took together."""
+
+    @functools.cached_property
+    def _later_calls(self) -> list[tuple[Function, Step]]:
+        """The ops of a run after the first one."""
+        return list(self._calls_of(self._entry, prepared=False))
 
     def _run_alone(
         self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], *, keeps: bool = False
     ) -> list[Any]:
         is_first, self._host_ns = not self.counters.runs, 0
         results = super()._run_alone(tensors, versions, donated, keeps=keeps)
-        calls = list(self._calls_of(self._entry, prepared=is_first))
+        calls = list(self._calls_of(self._entry, prepared=True)) if is_first else self._later_calls
         on_host = sum(step.instruction.op in HOST_OPS for _, step in calls)
         now = time.perf_counter_ns() - self._host_ns
         for function, step in calls:

@@ -1,17 +1,13 @@
-"""Waits for an answer of a worker: compiling kernels has a time limit of its own, and is shown."""
+"""Waits for an answer of a worker: compiling kernels has a time limit of its own, and is a stage that is shown."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tt_xla.environment import shows_progress
 from tt_xla.log import logger
-from tt_xla.progress import AFTER_S
-
-if TYPE_CHECKING:
-    from rich.status import Status
+from tt_xla.stage_times import KERNELS, note, stage
 
 LOOK_SECONDS = 0.5
 """Time between two looks at what a worker does."""
@@ -41,7 +37,8 @@ class Waiting:
         self._last = time.monotonic()
         self._ran = self._compiled = 0.0
         self._logged = 0.0
-        self._status: Status | None = None
+        self._stage = contextlib.ExitStack()
+        """Ends the stage of compiling kernels, once they are compiled."""
 
     def look(self) -> tuple[str, str] | None:
         """Looks at what the worker does.
@@ -52,8 +49,10 @@ class Waiting:
         now = time.monotonic()
         spent, self._last = now - self._last, now
         if compiles(self._pid):
+            if not self._compiled:
+                self._stage.enter_context(stage(KERNELS))
             self._compiled += spent
-            self._show()
+            self._report()
         else:
             self._ran += spent
         if self._compiled > self._compiling_seconds:
@@ -63,20 +62,11 @@ class Waiting:
         return None
 
     def end(self) -> None:
-        """Takes the line from the terminal."""
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        """Ends the wait."""
+        self._stage.close()
 
-    def _show(self) -> None:
-        text = f"tt: TT-NN compiles kernels, {self._compiled:.0f} s"
-        if self._status is not None:
-            self._status.update(text)
-        elif self._compiled >= AFTER_S and shows_progress():
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status(text)
-            self._status.start()
+    def _report(self) -> None:
+        note(f"{self._compiled:.0f} s")
         if self._compiled - self._logged >= LOG_SECONDS:
             self._logged = self._compiled
             logger().info("TT-NN has compiled kernels for %.0f s", self._compiled)
