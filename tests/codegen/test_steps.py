@@ -15,9 +15,10 @@ import torch
 from click.testing import CliRunner
 
 import tt_torch
-from tt_xla.codegen.generator import MOST_PARAMETERS
+from tt_xla.codegen.generator import MOST_PARAMETERS, generate
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import MalformedModuleError
+from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
@@ -38,6 +39,10 @@ class Decoder(torch.nn.Module):
         self.cache.index_copy_(2, self.position, self.layer(sum(x)).view(1, 2, 1, 32))
         self.position.add_(1)
         return self.cache.sum(2)
+
+
+def compiled(text: str) -> Program:
+    return compile_module(parse_module(text), CompileOptions(), load_target("n150"))
 
 
 def steps_of(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -78,6 +83,30 @@ def test_results_that_take_over_the_memory_of_arguments_are_their_next_contents(
     done = CliRunner().invoke(cli, ["codegen", str(tmp_path / "model.mlir"), "-o", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert "updates = {1: 1}\n" in (tmp_path / "out/main.py").read_text()
+    donor = text.replace("tf.aliasing_output = 1 : i32", "jax.buffer_donor = true")
+    assert [argument.becomes for argument in compiled(donor).arguments] == [None, None]
     for wrong in ("2 : i32", "-1 : i32", "unit"):
         with pytest.raises(MalformedModuleError, match=r"tf.aliasing_output of argument 1 is .*, of which there are 2"):
-            compile_module(parse_module(text.replace("1 : i32", wrong)), CompileOptions(), load_target("n150"))
+            compiled(text.replace("1 : i32", wrong))
+
+
+def test_an_argument_that_is_written_in_place_is_its_next_contents() -> None:
+    program = compiled("""func.func @main(%c: tensor<1x2x64x32xf32> {jax.buffer_donor = true},
+      %n: tensor<1x2x32x32xf32>) -> (tensor<1x2x32x32xf32>, tensor<1x2x64x32xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %c, %n, %zero, %zero, %zero, %zero : (tensor<1x2x64x32xf32>,
+      tensor<1x2x32x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x64x32xf32>
+  %1 = stablehlo.tanh %n : tensor<1x2x32x32xf32>
+  return %1, %0 : tensor<1x2x32x32xf32>, tensor<1x2x64x32xf32>
+}""")
+    assert [(argument.written, argument.becomes) for argument in program.arguments] == [(True, None), (False, None)]
+    assert "updates = {0: 1}\n" in generate(program).main
+
+
+def test_a_parameter_keeps_its_contents() -> None:
+    text = """func.func @main(%x: tensor<4xf32>,
+      %w: tensor<4xf32> {tf.aliasing_output = 0 : i32, ttcore.argument_type = "parameter"}) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+    assert "updates" not in generate(compiled(text)).main

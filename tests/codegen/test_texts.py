@@ -372,9 +372,9 @@ def test_devices_are_opened_and_closed() -> None:
     assert (
         "        const_eval(device, w)\n"
         '        updates = {1: 0, "cache": 2}\n'
-        "        results = utils.steps(forward, device, w, load_inputs(device), updates)" in entry
+        "        results = utils.steps(count, forward, device, w, load_inputs(device), updates)" in entry
     )
-    assert "        utils.show([join(results)])" in entry
+    assert "        utils.show([join(results)], count == 1)" in entry
     assert "const_eval" not in "\n".join(CPP.entry(single, None, False, 1, {}, None))
     entry = "\n".join(CPP.entry(single, None, False, 1, {0: 2, "cache": 1}, None))
     assert '            inputs[0] = results[2];\n            w["cache"] = results[1];\n' in entry

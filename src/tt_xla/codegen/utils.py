@@ -244,13 +244,14 @@ def step_count():
     return count
 
 
-def steps(forward, device, w, inputs, updates=None):
-    """Calls ``forward`` once, or as often as ``--steps N`` asks, and returns the results of the last call.
+def steps(count, forward, device, w, inputs, updates=None):
+    """Calls ``forward`` several times, and returns the results of the last call.
 
     Prints the predicted device time of a call where ``ttnn`` predicts it: that of tt_xla, which computes on an emulated
     card. Prints the time of a later call on this machine.
 
     Args:
+        count: number of calls.
         forward: the model.
         device: the device.
         w: weights by name.
@@ -258,7 +259,7 @@ def steps(forward, device, w, inputs, updates=None):
         updates: result that takes the place of an input in the next call, such as a cache, by the input's position or
             its name in ``w``; None for no input. It stays on the device.
     """
-    count, before = step_count(), getattr(device, "predicted_us", None)
+    before = getattr(device, "predicted_us", None)
     start = 0.0
     for number in range(count):
         results = forward(device, w, *inputs)
@@ -276,15 +277,14 @@ def steps(forward, device, w, inputs, updates=None):
     return results
 
 
-def show(results):
-    """Prints each result, and after a single call its correlation with the expected result if one is stored."""
-    is_first = step_count() == 1
+def show(results, is_expected=True):
+    """Prints each result, and its correlation with the expected result if that is of this call and stored."""
     for index, result in enumerate(results):
         array = array_of(result)
         print(f"result {index}: {list(array.shape)} {result.dtype}")
         with numpy.printoptions(threshold=64):
             print(array)
-        if is_first and file_of(f"expected{index}").exists():
+        if is_expected and file_of(f"expected{index}").exists():
             expected = stored(f"expected{index}")
             print(f"PCC against tensors/expected{index}: {pcc(array, expected):.6f}")
             if array.shape == expected.shape and numpy.array_equal(array, expected, equal_nan=array.dtype.kind == "f"):

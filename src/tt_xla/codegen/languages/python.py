@@ -149,17 +149,18 @@ class Python(Language):
     ) -> list[str]:
         trace = program.memory.trace_bytes
         sizes = f"l1_small_size={L1_SMALL_BYTES}" + (f", trace_region_size={trace}" if trace else "")
-        forward = f"utils.steps(forward, device, w, load_inputs(device){', updates' if updates else ''})"
-        shown = [f"        utils.show({forward})"]
+        forward = f"utils.steps(count, forward, device, w, load_inputs(device){', updates' if updates else ''})"
+        shown = [f"        utils.show({forward}, count == 1)"]
         if joined is not None:
             shown = [
                 f"        results = {forward}",
-                *lay_out("utils.show(", Group("[", tuple(joined), "]"), ")", indent=2),
+                *lay_out("utils.show(", Group("[", tuple(joined), "]"), ", count == 1)", indent=2),
             ]
         return [
             "",
             "",
             "def main():",
+            "    count = utils.step_count()",
             *opening(mesh, sizes),
             "    try:",
             "        w = load_weights(device)",
