@@ -327,7 +327,7 @@ def test_python_opens_splits_joins_and_closes() -> None:
         "JOIN_0_1 = ttnn.MeshComposerConfig([0, 1])",
         'utils.load("arg1", ttnn.bfloat16, ttnn.TILE_LAYOUT, device, DRAM, SPLIT_ALL_1)',
         "ttnn.reduce_scatter(",
-        "utils.show([utils.composed(results[0], device, JOIN_0_1, 0, [64, 128])])",
+        "utils.show([utils.composed(results[0], device, JOIN_0_1, 0, [64, 128])], count == 1)",
         "ttnn.close_mesh_device(device)\n        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)",
     ):
         assert part in text
