@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import pickle
 import sqlite3
+import weakref
 import zlib
 from array import array
 from collections import defaultdict
@@ -143,6 +144,7 @@ class LineMap:
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path)
+        weakref.finalize(self, self._database.close)
         self._groups = cache(self._read_groups)
 
     @cached_property
