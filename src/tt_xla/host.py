@@ -6,8 +6,9 @@ works below a JAX plugin, and in a process that does not import JAX otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -154,6 +155,18 @@ def new_mlir_context() -> Any:
     context: Any = make()
     context.allow_unregistered_dialects = True
     return context
+
+
+@contextlib.contextmanager
+def unregistered_dialects(context: Any) -> Iterator[None]:
+    """Context manager in which an MLIR context, which may be the one that JAX lowers in, accepts any dialect."""
+    before = context.allow_unregistered_dialects
+    context.allow_unregistered_dialects = True
+    try:
+        with context:
+            yield
+    finally:
+        context.allow_unregistered_dialects = before
 
 
 @cache

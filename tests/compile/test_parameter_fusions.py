@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 
 from tests.closeness import relative_error
 from tt_xla.compiler.pipeline import compile_module
+from tt_xla.host import unregistered_dialects
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import get_device
@@ -162,12 +163,10 @@ CASES = {
 def lowered(case: Case) -> Any:
     module = jax.jit(case.program).lower(*case.inputs).compiler_ir("stablehlo")
     main = next(op for op in module.body.operations if ir.StringAttr(op.attributes["sym_name"]).value == "main")
-    with module.context:
-        module.context.allow_unregistered_dialects = True
+    with unregistered_dialects(module.context):
         role = ir.DictAttr.get({"ttcore.argument_type": ir.StringAttr.get("parameter")})
         if case.parameters:
             main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({}), *[role] * (len(case.inputs) - 1)])
-        module.context.allow_unregistered_dialects = False  # newer JAX lowers all modules in one context
     return module
 
 

@@ -34,7 +34,7 @@ from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.trees import tree_map_only
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
-from tt_xla.host import wide
+from tt_xla.host import unregistered_dialects, wide
 from tt_xla.ir.program import ALIASING, DONOR, WEIGHT_DTYPE, Role
 from tt_xla.stage_times import LOWERING, stage
 
@@ -557,8 +557,7 @@ def _location_of(node: torch.fx.Node) -> ir.Location:
 def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument], outputs: Sequence[tuple[str, Any]]) -> None:
     """Says of each argument of ``main`` what it is. The graph's first outputs are next contents of the written ones."""
     updates = iter(outputs)
-    module.context.allow_unregistered_dialects = True
-    with module.context:
+    with unregistered_dialects(module.context):
         main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
         attributes = []
         for existing, argument in zip(main.arg_attrs, arguments, strict=True):
