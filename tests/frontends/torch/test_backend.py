@@ -278,3 +278,37 @@ def test_attention_is_the_same_graph_on_both_devices(on_jax):
         for device in ("cpu", "tt"):
             torch.compile(copy.deepcopy(model).to(device), backend="tt")(x.to(device))
     assert str(on_jax[0][0]) == str(on_jax[1][0])
+
+
+LABELS = torch.tensor([[2, 0, -1, 1], [-1, 1, 1, 1], [3, 2, 1, 0]])
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(0, 1), 0])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_a_loss_that_pytorch_decomposes_otherwise_than_its_kernels(reduction, rows):
+    """PyTorch's decomposition gives a single row a dimension too many, and has labels after the first -1 in 2.13."""
+    labels, x = LABELS[rows], torch.arange(12.0).sin().reshape(3, 4)[rows].requires_grad_()
+    number = ("none", "mean", "sum").index(reduction)
+    expected = F.multilabel_margin_loss(x, labels, reduction=reduction)
+    (gradient,) = torch.autograd.grad(expected.sum(), x)
+    functions = (
+        lambda x: F.multilabel_margin_loss(x, labels, reduction=reduction),
+        lambda x: torch.ops.aten.multilabel_margin_loss(x, labels, number),
+        lambda x: torch.ops.aten.multilabel_margin_loss.default(x, labels, number),
+    )
+    for function in functions:
+        got = torch.compile(function, backend="tt")(x)
+        torch.testing.assert_close(got, expected)
+        torch.testing.assert_close(torch.autograd.grad(got.sum(), x), (gradient,))
+    recorded = F.multilabel_margin_loss(x.to("tt"), labels.to("tt"), reduction=reduction)
+    torch.testing.assert_close(recorded.cpu(), expected)
+
+
+@pytest.mark.filterwarnings("ignore:size_average and reduce args will be deprecated")
+@pytest.mark.parametrize(("size_average", "reduce"), [(True, None), (False, None), (False, False), (None, True)])
+def test_the_old_arguments_of_a_loss(size_average, reduce):
+    def loss(x):
+        return F.multilabel_margin_loss(x, LABELS, size_average=size_average, reduce=reduce)
+
+    x = torch.arange(12.0).cos().reshape(3, 4)
+    torch.testing.assert_close(torch.compile(loss, backend="tt")(x), loss(x))

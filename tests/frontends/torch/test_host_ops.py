@@ -142,3 +142,18 @@ def test_shapes_that_pytorch_infers_by_a_run_are_inferred_on_the_device():
         grad, fake, indices = (mode.from_tensor(tensor) for tensor in (results, x, positions))
         got = torch.ops.aten.fractional_max_pool3d_backward(grad, fake, [2, 2, 2], [2, 2, 2], indices)
     assert (got.shape, got.dtype, got.device) == (x.shape, x.dtype, x.device)
+
+
+def test_an_op_whose_shapes_pytorch_cannot_infer_is_run_once(on_jax, monkeypatch):
+    """PyTorch would run it on the device to see its results, which would ask for them again."""
+    asked = []
+    record = host_ops.record
+    monkeypatch.setattr(host_ops, "record", lambda *args, **kwargs: asked.append(args[0]) or record(*args, **kwargs))
+    scores, labels = torch.arange(12.0).sin().reshape(3, 4), torch.tensor([[2, 0, -1, 1]] * 3)
+    gradients = []
+    for device in ("cpu", "tt"):
+        x = scores.to(device).detach().requires_grad_()
+        torch.nn.functional.multilabel_margin_loss(x, labels.to(device)).backward()
+        gradients.append(x.grad.cpu())
+    torch.testing.assert_close(*gradients)
+    assert asked == ["aten.multilabel_margin_loss_backward.default"]

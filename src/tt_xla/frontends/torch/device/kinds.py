@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 
 @functools.cache
 def _mode() -> Any:
-    """Returns the one fake mode of recorded ops."""
-    return private_fake.FakeTensorMode(allow_non_fake_inputs=True)
+    """Returns the one fake mode of recorded ops.
+
+    It does not run an op whose shapes PyTorch cannot infer: that op would be recorded, and ask for its shapes again.
+    """
+    return private_fake.FakeTensorMode(allow_non_fake_inputs=True, allow_fallback_kernels=False)
 
 
 COMPUTING = Lock()
@@ -270,8 +273,10 @@ def _contiguous(shape: Shape, dtype: torch.dtype) -> Output:
 
 def _called(kind: Kind, operands: Sequence[torch.Tensor], scalars: Sequence[float]) -> Any:
     """Returns the op's results for some operands."""
+    from tt_xla.frontends.torch.aten.decompositions import CORRECTED
+
     args, kwargs = fill(kind.template, operands, scalars)
-    return kind.op(*args, **kwargs)
+    return CORRECTED.get(kind.op, kind.op)(*args, **kwargs)
 
 
 def _checked_graph(kind: Kind, scalars: Sequence[float]) -> torch.fx.Graph:

@@ -85,7 +85,6 @@ PARTS: Mapping[str, Part] = {
             "torch._tensor_str._tensor_str": "copies a tensor to the host before it is printed",
             "torch.distributed.device_mesh.DeviceMesh._get_mesh_tensor_from_full_mesh": "slices of a mesh of chips",
             "torch.nn.attention.flex_attention._validate_device": "lets flex_attention take tensors of the device",
-            "torch._C.DispatchKey": "corrects multilabel_margin_loss",
         },
     ),
     "storages": Part(
@@ -136,6 +135,7 @@ PARTS: Mapping[str, Part] = {
         _COMPILER,
         {
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCache": "keeps traced graphs across processes",
+            "torch._dynamo.utils.counters": "whether AOTAutograd could make a key",
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCacheDetails": "keys of traced graphs",
             "torch._functorch.config": "turns the cache on for graphs of tt",
             "torch._inductor.config": "functions that a kept graph may call",
