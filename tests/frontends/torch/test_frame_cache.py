@@ -379,7 +379,7 @@ def test_a_frame_with_values_that_another_process_cannot_know_is_traced(traces):
 
     _run(model(), X)
     assert _again(traces, model(), X)[1]
-    assert {kept.kind for kept in disk_cache.current().kept()} == {"graphs", "programs"}
+    assert {kept.kind for kept in disk_cache.current().kept()} == {"programs"}
 
 
 def test_an_entry_whose_graph_cannot_be_read_is_made_again(traces, tmp_path, monkeypatch):

@@ -48,6 +48,7 @@ class Work:
 @pytest.fixture
 def work(monkeypatch, tmp_path):
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
     monkeypatch.setattr(FrameCache, "key", lambda *_: None)  # dynamo traces, so that AOTAutograd looks for its graph
     _new_process()
     yield Work(monkeypatch)
@@ -62,8 +63,13 @@ def _new_process():
     counters.clear()
 
 
-def _entries(kind):
-    return {kept.kind: kept.entries for kept in disk_cache.current().kept()}.get(kind, 0)
+def _graphs():
+    """Returns the files of the graphs in PyTorch's cache."""
+    return [path for path in Path(os.environ["TORCHINDUCTOR_CACHE_DIR"], "aotautograd").rglob("*") if path.is_file()]
+
+
+def _programs():
+    return {kept.kind: kept.entries for kept in disk_cache.current().kept()}.get("programs", 0)
 
 
 def _twice(work, run):
@@ -71,7 +77,7 @@ def _twice(work, run):
     torch.manual_seed(0)
     first = run()
     assert work.lowered
-    assert _entries("graphs")
+    assert _graphs()
     before = work.lowered, work.compiled
     _new_process()
     torch.manual_seed(0)
@@ -166,7 +172,7 @@ def test_other_options_are_other_programs_of_one_graph(work):
 
     run()
     run(optimization_level=2)
-    assert (_entries("graphs"), _entries("programs")) == (1, 2)
+    assert (len(_graphs()), _programs()) == (1, 2)
     assert (work.lowered, work.compiled) == (1, 2)
     settings.set_compile_options({"optimization_level": 1})
     run()
@@ -187,17 +193,37 @@ def test_the_program_is_compiled_from_the_entry_of_the_graph_if_it_is_gone(work,
     assert (work.lowered, work.compiled) == (1, 2)
 
 
-@pytest.mark.parametrize("kind", ["graphs", "programs"])
-def test_damaged_entries_are_made_again(work, tmp_path, kind):
-    def run():
-        return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
+def _tanh():
+    return torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
 
-    first = run()
-    (path,) = (tmp_path / "cache" / kind).iterdir()
+
+def test_a_damaged_program_is_compiled_again(work, tmp_path):
+    first = _tanh()
+    (path,) = (tmp_path / "cache" / "programs").iterdir()
     path.write_bytes(path.read_bytes()[:-50])
     _new_process()
-    assert torch.equal(run(), first)
-    assert _entries(kind) == 1
+    assert torch.equal(_tanh(), first)
+    assert (work.lowered, work.compiled, _programs()) == (1, 2, 1)
+
+
+def _shortened(contents):
+    return contents[:-50]
+
+
+def _altered(contents):
+    """Returns the contents with another number in the module, which pickle would not notice."""
+    assert b"tanh" in contents
+    return contents.replace(b"tanh", b"sine")
+
+
+@pytest.mark.parametrize("damaged", [_shortened, _altered])
+def test_a_damaged_graph_is_traced_again(work, damaged):
+    first = _tanh()
+    (path,) = _graphs()
+    path.write_bytes(damaged(path.read_bytes()))
+    _new_process()
+    assert torch.equal(_tanh(), first)
+    assert work.lowered == 2
 
 
 def test_an_entry_of_other_code_is_not_used(work, tmp_path, monkeypatch):
@@ -220,6 +246,7 @@ def test_nothing_is_stored_when_the_cache_is_off(work, tmp_path, monkeypatch):
     monkeypatch.setenv("TTXLA_CACHE", "off")
     torch.compile(lambda x: torch.tanh(x) + 1, backend="tt")(torch.ones(2))
     assert not (tmp_path / "cache").exists()
+    assert not _graphs()
 
 
 def test_a_graph_whose_ops_no_key_covers_is_traced_again(work):
@@ -231,7 +258,7 @@ def test_a_graph_whose_ops_no_key_covers_is_traced_again(work):
         _new_process()
         assert torch.allclose(torch.compile(function, backend="tt")(x).cpu(), x.cpu().sin(), rtol=1e-2)
         assert work.lowered == count
-    assert _entries("graphs") == 0
+    assert not _graphs()
 
 
 def test_artifacts_take_the_entries_to_another_machine(work, tmp_path, monkeypatch):
@@ -243,9 +270,10 @@ def test_artifacts_take_the_entries_to_another_machine(work, tmp_path, monkeypat
     assert info.tt_program_artifacts
     assert info.aot_autograd_artifacts
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "other"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "others"))
     _new_process()
     torch.compiler.load_cache_artifacts(artifacts)
-    assert (_entries("graphs"), _entries("programs")) == (1, 1)
+    assert (len(_graphs()), _programs()) == (1, 1)
     assert torch.equal(run(), first)
     assert (work.lowered, work.compiled) == (1, 1)
 
@@ -272,6 +300,7 @@ print(torch.compile(function, backend="tt")(x).tolist(), dict(counters["aot_auto
 @pytest.mark.nightly
 def test_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     os.utime(script, (0, time.time() + 600))  # functions of files that changed after the start are always traced

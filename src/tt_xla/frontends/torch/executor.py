@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -125,13 +127,18 @@ class Executor(OutputCode):
             self._prepare()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the state for another process; the program is in a cache of its own."""
-        if "_state" in self.__dict__:  # a copy, which no process has set up
-            return self._state
-        lowered = replace(self._lowered, module=saved(self._lowered.module))
-        return {"lowered": lowered, "specs": self._specs, "updated": self.updated}
+        """Returns the state for another process, with its digest; the program is in a cache of its own."""
+        state = self.__dict__.get("_state")  # a copy, which no process has set up, has one
+        if state is None:
+            lowered = replace(self._lowered, module=saved(self._lowered.module))
+            state = {"lowered": lowered, "specs": self._specs, "updated": self.updated}
+        contents = pickle.dumps(state)
+        return {"contents": contents, "digest": sha256(contents).digest()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        if sha256(stored["contents"]).digest() != stored["digest"]:  # PyTorch's files have no checksum
+            raise pickle.UnpicklingError("The file of a traced graph was altered. It is traced again.")
+        state = pickle.loads(stored["contents"])
         self._state, self.updated, self._part = state, state["updated"], None
         self._be_boxed()
 

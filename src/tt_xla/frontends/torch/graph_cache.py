@@ -1,4 +1,4 @@
-"""Graphs that AOTAutograd traced, in the cache on disk: the next process neither traces nor lowers them.
+"""Graphs that AOTAutograd traced, in PyTorch's cache: the next process neither traces nor lowers them.
 
 PyTorch's AOTAutogradCache makes the key from dynamo's graph, its inputs and the settings of PyTorch; :func:`caching`
 adds what the frontend and the compiler depend on.
@@ -23,27 +23,6 @@ from tt_xla.frontends.torch.private import aot_cache
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, is_foreign
 from tt_xla.frontends.torch.torch_options import graph_options
 
-KIND = "graphs"
-"""Kind of the entries."""
-
-
-class _Graphs:
-    """The entries of the cache on disk, for :mod:`.private.aot_cache`."""
-
-    def __init__(self, cache: disk_cache.DiskCache) -> None:
-        self._cache = cache
-
-    def candidates(self, key: str) -> Iterator[bytes]:
-        return self._cache.candidates(KIND, key)
-
-    def add(self, key: str, contents: bytes) -> None:
-        self._cache.add(KIND, key, contents)
-
-
-def _graphs() -> _Graphs | None:
-    cache = disk_cache.current()
-    return None if cache is None else _Graphs(cache)
-
 
 @contextlib.contextmanager
 def caching(
@@ -54,7 +33,7 @@ def caching(
     *,
     is_marked: bool,
 ) -> Iterator[aot_cache.Lookup | None]:
-    """Lets AOTAutograd find a graph in the cache on disk, and store it there, within a block.
+    """Lets AOTAutograd find a graph in its cache, and store it there, within a block.
 
     Args:
         graph_module: dynamo's graph.
@@ -65,28 +44,21 @@ def caching(
 
     Yields:
         What becomes of the look into the cache. None if it is not in use: for several chips, for ops of others,
-        whose code no key covers, or if somebody asks for the stages of a compilation.
+        whose code no key covers, if ``TTXLA_CACHE`` is off, or if somebody asks for the stages of a compilation.
     """
-    store = _graphs()
     several = is_marked or placements.in_use() or session.current.chips.acts_as_one
     targets = _targets(graph_module)
     parsed = settings.current().with_own(own)
-    if (
-        store is None
-        or several
-        or any(map(_is_unknown, targets))
-        or not aot_cache.IS_SUPPORTED
-        or not stored_programs.is_used(parsed)
-    ):
+    if several or any(map(_is_unknown, targets)) or not aot_cache.IS_SUPPORTED or not stored_programs.is_used(parsed):
         yield None
         return
-    aot_cache.install(Executor, _graphs)
+    aot_cache.install(Executor)
     lines = [(source_line(node), module_path(node)) for node in graph_module.graph.nodes]
     loading = session.current.part(Loading)
     loading.graphs.clear()
     loading.options = own
     tag = disk_cache.key_of([sorted(graph_options(options).items()), selected_system(), arguments, lines])
-    with aot_cache.active(store, tag, _own_functions(targets)) as lookup:
+    with aot_cache.active(tag, _own_functions(targets)) as lookup:
         yield lookup
 
 
