@@ -31,14 +31,14 @@ def test_entries_are_found_by_key_and_kind(cache: DiskCache) -> None:
     cache.put(KIND, "a", b"one")
     assert cache.get(KIND, "a") == b"one"
     assert cache.get(KIND, "b") is None
-    assert cache.get("graphs", "a") is None
-    cache.add("graphs", "a", b"two")
-    cache.add("graphs", "a", b"three")
-    assert sorted(cache.candidates("graphs", "a")) == [b"three", b"two"]
+    assert cache.get("frames", "a") is None
+    cache.add("frames", "a", b"two")
+    cache.add("frames", "a", b"three")
+    assert sorted(cache.candidates("frames", "a")) == [b"three", b"two"]
     path = cache.file(KIND, "a")
     assert path is not None
     assert path.read_bytes().startswith(b"one")
-    assert [(kept.kind, kept.entries) for kept in cache.kept()] == [("graphs", 2), (KIND, 1)]
+    assert [(kept.kind, kept.entries) for kept in cache.kept()] == [("frames", 2), (KIND, 1)]
     cache.clear()
     assert cache.kept() == []
 
@@ -134,14 +134,14 @@ def _write_until_killed(folder: Path, first: int) -> None:
     cache = DiskCache(folder, limit=3_000_000)  # small enough that entries are removed all the time
     for version in range(first, first + 100_000):
         cache.put(KIND, str(version % 20), _contents(version % 20, version // 20 % 3))
-        cache.add("graphs", "key", _contents(99, version % 3))
+        cache.add("frames", "key", _contents(99, version % 3))
 
 
 def _kill(folder: Path, kills: int) -> int:
     """Kills writers at random moments, checks every entry after each, and returns how often an entry was there."""
     chance, found = random.Random(0), 0
     allowed = {str(number): {_contents(number, version) for version in range(3)} for number in range(20)}
-    graphs = {_contents(99, version) for version in range(3)}
+    frames = {_contents(99, version) for version in range(3)}
     reader = DiskCache(folder)
     for kill in range(kills):
         child = os.fork()
@@ -156,7 +156,7 @@ def _kill(folder: Path, kills: int) -> int:
             contents = reader.get(KIND, key)
             found += contents is not None
             assert contents in {None, *values}
-        assert {*reader.candidates("graphs", "key")} <= graphs
+        assert {*reader.candidates("frames", "key")} <= frames
     reader.put(KIND, "last", b"one")  # the cache still works
     assert reader.get(KIND, "last") == b"one"
     return found
