@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.ir.element_types import TILE
+from tt_xla.ir.element_types import TILE, DataType
 from tt_xla.ir.program import TensorSpec
 from tt_xla.runtime.emulator.containers import hold
 from tt_xla.runtime.emulator.context import Context
@@ -54,14 +54,10 @@ def all_reduce(
     compute_config: Config = None,
 ) -> Tensor:
     """Reduces the tensors of all chips element by element."""
-    if reduce_type not in ("sum", "mean"):
-        return _reduced(input, reduce_type)
-    dim = _scattered_dim(ctx, len(input))
-    if dim is None or not ctx.silicon or len(input) == 1 or not input[0].is_floating_point():
-        return _scaled(_sum_of(input), reduce_type, len(input))
-    pieces = [torch.chunk(tensor, len(input), dim) for tensor in input]
-    parts = [_chained(ctx, [piece[place] for piece in pieces], place, topology) for place in range(len(input))]
-    return _scaled(torch.cat(parts, dim), reduce_type, len(input))
+    specs = ctx.operands["input"]
+    assert not isinstance(specs, TensorSpec)
+    shape = specs[0].shape if specs[0].layout.tiled else ()
+    return reduced_everywhere(input, reduce_type, shape, ctx.dtype, silicon=ctx.silicon, topology=topology)
 
 
 @kernel("ttnn.reduce_scatter")
@@ -82,13 +78,10 @@ def reduce_scatter(
     wanted = range(count) if places is None else places
     pieces = [torch.chunk(tensor, count, scatter_dim) for tensor in input]
     groups = [[piece[place] for piece in pieces] for place in wanted]
-    if reduce_type not in ("sum", "mean"):
-        parts = [_reduced(group, reduce_type) for group in groups]
-    elif not ctx.silicon or count == 1 or not input[0].is_floating_point():
-        parts = [_scaled(_sum_of(group), reduce_type, count) for group in groups]
-    else:
-        chains = (_chained(ctx, group, place, topology) for place, group in zip(wanted, groups, strict=True))
-        parts = [_scaled(chain, reduce_type, count) for chain in chains]
+    parts = [
+        reduced_at(group, place, reduce_type, ctx.dtype, silicon=ctx.silicon, topology=topology)
+        for place, group in zip(wanted, groups, strict=True)
+    ]
     return parts[0] if len(parts) == 1 else parts
 
 
@@ -138,16 +131,62 @@ def transfer(
     return received[0] if len(received) == 1 else received
 
 
-def _scattered_dim(ctx: Context, count: int) -> int | None:
+def reduced_everywhere(
+    tensors: Sequence[Tensor],
+    reduce_type: str,
+    shape: Sequence[int],
+    dtype: DataType,
+    *,
+    silicon: bool,
+    topology: str | None = None,
+) -> Tensor:
+    """Reduces the tensors of all chips element by element, in TT-NN's order.
+
+    Args:
+        tensors: one tensor a chip, in the order of the chips.
+        reduce_type: sum, mean, max, min or prod.
+        shape: shape of each tensor if it is tiled; empty if it is not.
+        dtype: type of the tensors' elements.
+        silicon: whether sums are rounded as on the chip.
+        topology: ``ring`` or a line.
+    """
+    count = len(tensors)
+    dim = _scattered_dim(shape, count)
+    if dim is None or reduce_type not in ("sum", "mean") or not silicon:
+        return reduced_at(tensors, 0, reduce_type, dtype, silicon=False)
+    pieces = [torch.chunk(tensor, count, dim) for tensor in tensors]
+    parts = [
+        reduced_at([piece[place] for piece in pieces], place, reduce_type, dtype, silicon=silicon, topology=topology)
+        for place in range(count)
+    ]
+    return torch.cat(parts, dim)
+
+
+def reduced_at(
+    pieces: Sequence[Tensor],
+    place: int,
+    reduce_type: str,
+    dtype: DataType,
+    *,
+    silicon: bool,
+    topology: str | None = None,
+) -> Tensor:
+    """Reduces the pieces that all chips send to the one at ``place``; see :func:`reduced_everywhere`."""
+    count = len(pieces)
+    if reduce_type not in ("sum", "mean"):
+        return _reduced(pieces, reduce_type)
+    is_chained = silicon and count > 1 and pieces[0].is_floating_point()
+    total = _chained(pieces, place, dtype, topology) if is_chained else _sum_of(pieces)
+    return _scaled(total, reduce_type, count)
+
+
+def _scattered_dim(shape: Sequence[int], count: int) -> int | None:
     """Returns the dimension along which TT-NN scatters before it gathers: the last one that divides into the parts.
 
     The last two dimensions of a tiled tensor count in tiles (``finding_scatter_dim`` in ``all_reduce_async.cpp``). None
     where no dimension divides, or a tensor is not tiled; then TT-NN gathers all tensors and adds them.
     """
-    specs = ctx.operands["input"]
-    assert not isinstance(specs, TensorSpec)
-    shape, tiled = specs[0].shape, specs[0].layout.tiled
-    if not tiled or len(shape) < 2:
+    if len(shape) < 2:
         return None
     for dim in reversed(range(len(shape))):
         size = -(-shape[dim] // TILE) if dim >= len(shape) - 2 else shape[dim]
@@ -157,14 +196,13 @@ def _scattered_dim(ctx: Context, count: int) -> int | None:
     return None
 
 
-def _chained(ctx: Context, pieces: Sequence[Tensor], place: int, topology: str | None) -> Tensor:
+def _chained(pieces: Sequence[Tensor], place: int, dtype: DataType, topology: str | None) -> Tensor:
     """Returns the sum of the pieces of all chips, in the order in which they reach the chip at ``place``.
 
     On a line, one chain of sums comes from the first chip and one from the last; the chip adds its own piece to the
     first chain, then the second chain. On a ring, each chain comes half of the way around, and the three are added in
     one step. Each sum that a chip sends on is rounded to the tensor's type.
     """
-    dtype = ctx.dtype
     count = len(pieces)
     if topology != _RING:
         before, after = list(range(place)), list(range(count - 1, place, -1))
