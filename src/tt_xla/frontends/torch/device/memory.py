@@ -19,6 +19,7 @@ class Memory:
         peak: the largest value of ``allocated`` so far.
         allocations: number of allocations so far.
         frees: number of releases so far.
+        refusals: number of tensors so far that did not fit.
     """
 
     def __init__(self, chip: int) -> None:
@@ -27,6 +28,7 @@ class Memory:
         self.peak = 0
         self.allocations = 0
         self.frees = 0
+        self.refusals = 0
 
     def check(self, nbytes: int) -> None:
         """Checks that ``nbytes`` more bytes fit on the device beside the tensors that are there.
@@ -44,6 +46,7 @@ class Memory:
             gc.collect()  # reference cycles may hold tensors that nothing else uses
         free = report.usable - report.resident - self.allocated
         if nbytes > free:
+            self.refusals += 1
             raise torch.OutOfMemoryError(
                 f"tt out of memory. Tried to allocate {nbytes} bytes for a tensor on {device.name}, which has "
                 f"{report.usable} bytes of DRAM: tensors take {self.allocated}, results that programs keep and traces "

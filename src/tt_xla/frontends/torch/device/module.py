@@ -182,9 +182,15 @@ class DeviceModule:
 
         chip = _chip(device)
         report, memory = get_device(chip=chip).memory(), session.current.memory[chip]
-        return {
-            "allocated_bytes.all.current": memory.allocated,
-            "allocated_bytes.all.peak": memory.peak,
+        # Without an allocator that keeps blocks, what is active or reserved is what is allocated.
+        held = {
+            f"{kind}_bytes.all.{when}": count
+            for kind in ("allocated", "active", "reserved")
+            for when, count in (("current", memory.allocated), ("peak", memory.peak))
+        }
+        return held | {
+            "num_alloc_retries": 0,
+            "num_ooms": memory.refusals,
             "allocation.all.allocated": memory.allocations,
             "allocation.all.freed": memory.frees,
             "allocation.all.current": memory.allocations - memory.frees,

@@ -68,16 +68,26 @@ class Event:
         """Lets a stream wait for the event, which lies before all that it gets."""
 
 
-class Stream:
-    """The queue of a chip.
+class Stream(torch.Stream):
+    """The queue of a chip, which PyTorch takes wherever it takes a stream.
 
     Args:
         device: the chip; the current one by default.
         priority: without effect.
     """
 
-    def __init__(self, device: Any = None, priority: int = 0, **rest: Any) -> None:
-        self.device = torch.device(chips.DEVICE_TYPE, chips.current()) if device is None else torch.device(device)
+    _device: torch.device
+
+    def __new__(cls, device: Any = None, priority: int = 0, **rest: Any) -> Stream:
+        chip = torch.device(chips.DEVICE_TYPE, chips.current()) if device is None else torch.device(device)
+        made = super().__new__(cls, device=chip)
+        made._device = chip  # PyTorch's own says the first chip of all streams
+        return made
+
+    @property
+    def device(self) -> torch.device:
+        """The chip."""
+        return self._device
 
     def synchronize(self) -> None:
         """Runs all recorded ops. Their results have been computed when this returns."""
