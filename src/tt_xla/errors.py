@@ -96,6 +96,10 @@ class RuntimeUnavailableError(TTXLAError, RuntimeError):
     """TT-NN, Ray workers or a plug-in that the user asked for cannot be started."""
 
 
+class CollectiveError(TTXLAError, RuntimeError):
+    """A rank of a process group called another collective than the others, or did not come."""
+
+
 class PyTorchVersionError(TTXLAError, ImportError):
     """This version of PyTorch lacks something that a part of this package needs."""
 

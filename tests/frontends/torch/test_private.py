@@ -16,7 +16,16 @@ import tt_torch
 import tt_xla
 from tests.syntax import dotted
 from tt_xla.frontends.torch import private
-from tt_xla.frontends.torch.private import accelerator, aot_cache, dynamo_patches, patches, stamping, storages, xla_type
+from tt_xla.frontends.torch.private import (
+    accelerator,
+    aot_cache,
+    dynamo_patches,
+    patches,
+    rng_regions,
+    stamping,
+    storages,
+    xla_type,
+)
 from tt_xla.frontends.torch.private.names import PARTS
 
 SOURCES = [Path(tt_xla.__file__).parent, Path(tt_torch.__file__).parent]
@@ -108,7 +117,7 @@ def test_every_private_name_exists(name):
 def test_every_replaced_name_is_one_of_pytorch():
     """Looks the names up in a process in which nothing is replaced."""
     code = ["import importlib, torch", "missing = []"]
-    replacing = (patches, dynamo_patches, accelerator, aot_cache, stamping, storages, xla_type)
+    replacing = (patches, dynamo_patches, accelerator, aot_cache, rng_regions, stamping, storages, xla_type)
     for owner, name in [pair for module in replacing for pair in module.REPLACED]:
         if isinstance(owner, str):
             module, _, attribute = owner.rpartition(".")

@@ -49,7 +49,7 @@ BoxedCall = Callable[[list[Any]], Sequence[Any]]
 """A compiled graph: takes a list of arguments, which it may empty, and returns the outputs."""
 
 # Dynamo must not trace these: eager kernels run while it looks for frames to compile, and a model may call the others.
-for _name in ("aten", "device", "outputs", "private", "unwrapped"):
+for _name in ("aten", "device", "distributed", "outputs", "private", "unwrapped"):
     never_trace_module(f"tt_xla.frontends.torch.{_name}")
 
 

@@ -86,14 +86,18 @@ def join() -> None:
             return
         if own.local_size > 1 and not variable("TT_VISIBLE_DEVICES"):
             if own.local_size > chips.chip_count():
-                raise RuntimeError(
-                    f"torchrun started {own.local_size} processes, each of which needs a chip, and the system has "
-                    f"{chips.chip_count()}. Pass --nproc-per-node={chips.chip_count()}, or select another system by "
-                    "TTXLA_SYSTEM."
-                )
+                raise RuntimeError(too_many(own.local_size))
             set_variable("TT_VISIBLE_DEVICES", str(own.local_rank))
         _STORES.append(next(dist.rendezvous("env://"))[0])
         replicas.be_replica(Processes(own, _STORES[0]), own.rank)
+
+
+def too_many(count: int) -> str:
+    """Returns what to say where torchrun started more processes than the system has chips."""
+    return (
+        f"torchrun started {count} processes, each of which needs a chip, and the system has {chips.chip_count()}. "
+        f"Pass --nproc-per-node={chips.chip_count()}, or select another system by TTXLA_SYSTEM."
+    )
 
 
 def joined() -> LaunchedProcess | None:

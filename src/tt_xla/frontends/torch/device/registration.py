@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch import cells, libraries
+from tt_xla.frontends.torch import cells, distributed, libraries
 from tt_xla.frontends.torch.device import autocast, chips, dispatch, generators, kernels, placements
 from tt_xla.frontends.torch.device.buffers import storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
@@ -72,6 +72,7 @@ def register() -> None:
     storages.apply(DEVICE_TYPE, storage_of_host, placements.copy_of, chips.chip_of, received_storage)
     generators.register()
     libraries.register()
+    distributed.register()
 
 
 def received_storage(host: torch.Tensor, chip: int) -> torch.UntypedStorage:

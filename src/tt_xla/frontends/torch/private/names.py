@@ -185,6 +185,15 @@ PARTS: Mapping[str, Part] = {
             "torch.testing._internal.distributed.multi_threaded_pg._install_threaded_pg": "groups of the replicas",
         },
     ),
+    "rng_regions": Part(
+        "random numbers of DTensors on tt",
+        {
+            "torch.distributed.tensor._random.OffsetBasedRNGTracker": "numbers of a shard",
+            "torch.distributed.tensor._random.OffsetBasedRNGTracker._distribute_region": "numbers of a shard",
+            "torch.distributed.tensor._random._calc_shard_info": "which shard a rank has",
+            "torch.distributed.tensor._random._calc_shard_linear_idx": "which shard a rank has",
+        },
+    ),
     "checkpoints": Part(
         "torch_xla's distributed checkpoints",
         {

@@ -13,6 +13,7 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
+from tt_xla.frontends.torch.private import rng_regions
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("patches"):
@@ -106,7 +107,7 @@ def _patch_device_mesh(device_type: str) -> None:
 
     For type ``tt``, PyTorch would start a group with a process for each chip. A mesh of type ``xla`` has none, and for
     its tensors PyTorch calls ``torch_xla``'s functions. Slices of such a mesh read the names of its groups, which
-    PyTorch leaves unset.
+    PyTorch leaves unset. With a process group, a mesh of type ``tt`` is one of ranks.
     """
     initialise, own = DeviceMesh.__init__, device_type
 
@@ -114,6 +115,8 @@ def _patch_device_mesh(device_type: str) -> None:
     def patched(self: DeviceMesh, device_type: str, *args: Any, **kwargs: Any) -> None:
         if device_type in (own, "xla") and not torch.distributed.is_initialized():
             device_type, self.__class__ = "xla", MeshOfChips
+        elif device_type == own:
+            rng_regions.install(own)
         initialise(self, device_type, *args, **kwargs)
         if device_type == "xla":
             self._dim_group_names = []

@@ -1,0 +1,344 @@
+"""The process group ``tt``: collectives between processes, each of which has a chip of the emulated board.
+
+Tensors cross as bytes in host memory, and each rank reduces what it receives in TT-NN's order, so results are those of
+the same collectives between the chips of a mesh in one process. Tensors on the CPU are reduced in the same way.
+Collectives are done when they return; messages between two ranks are done when they are waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from tt_xla.environment import launched_process, variable
+from tt_xla.frontends.torch import processes
+from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.distributed.reductions import REDUCTIONS, reduced, reduced_part
+from tt_xla.frontends.torch.distributed.transport import Transport
+from tt_xla.frontends.torch.errors import in_torch_classes
+from tt_xla.frontends.torch.private.process_groups import FinishedWork
+
+Tensors = Sequence[torch.Tensor]
+
+
+class ProcessGroupTT(dist.ProcessGroup):
+    """A process group of ranks, as ``dist.init_process_group("tt")`` makes it.
+
+    Args:
+        store: the store of the group.
+        rank: number of this process in the group.
+        size: number of processes.
+        timeout: how long a rank waits for the others.
+    """
+
+    def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
+        super().__init__(rank, size)
+        _check_chips()
+        self._transport = Transport(store, rank, size, timeout, self._global_rank)
+        self._name = self._description = ""
+        self._store = store
+
+    def getBackendName(self) -> str:
+        return chips.DEVICE_TYPE
+
+    def name(self) -> str:
+        return chips.DEVICE_TYPE
+
+    def _set_group_name(self, name: str) -> None:
+        self._name = name
+
+    def _set_group_desc(self, description: str) -> None:
+        self._description = description
+
+    @property
+    def group_name(self) -> str:
+        return self._name
+
+    @property
+    def group_desc(self) -> str:
+        return self._description
+
+    def get_group_store(self) -> dist.Store:
+        return self._store
+
+    @property
+    def _device_types(self) -> list[torch.device]:
+        return [torch.device(chips.DEVICE_TYPE), torch.device("cpu")]
+
+    def _get_backend(self, device: torch.device) -> Any:
+        """Returns what exchanges tensors of a device: PyTorch sets the timeout of gloo there."""
+        return self._transport.gloo if device.type == "cpu" else self
+
+    def allreduce(self, tensors: Tensors, opts: Any = None) -> Any:
+        op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
+        kind = _kind(op)
+        for tensor in tensors:
+            parts = self._gathered(_scaled(tensor, op), f"all_reduce({kind}) of {_text(tensor)}")
+            _write([tensor], [reduced(parts, kind)])
+        return FinishedWork(tensors)
+
+    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Any:
+        return self.allreduce(tensors, opts)
+
+    def reduce(self, tensors: Tensors, opts: Any) -> Any:
+        kind, root = _kind(opts.reduceOp), opts.rootRank
+        for tensor in tensors:
+            parts = self._gathered(_scaled(tensor, opts.reduceOp), f"reduce({kind}, dst={root}) of {_text(tensor)}")
+            if self.rank() == root:
+                _write([tensor], [reduced(parts, kind)])
+        return FinishedWork(tensors)
+
+    def broadcast(self, tensors: Tensors, opts: Any) -> Any:
+        for tensor in tensors:
+            self._agree(f"broadcast(src={opts.rootRank}) of {_text(tensor)}")
+            with in_torch_classes():
+                content = self._transport.broadcast(_bytes(tensor).clone(), opts.rootRank)
+            if self.rank() != opts.rootRank:
+                _write([tensor], [_tensor(content, tensor)])
+        return FinishedWork(tensors)
+
+    def allgather(self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: Any = None) -> Any:
+        for outputs, tensor in zip(output_tensors, input_tensors, strict=True):
+            self._agree(f"all_gather of {' '.join(map(_text, outputs))}")
+            with in_torch_classes():
+                parts = self._transport.gather_sizes(_bytes(tensor), [output.nbytes for output in outputs])
+            _write(outputs, [_tensor(part, output) for part, output in zip(parts, outputs, strict=True)])
+        return FinishedWork([tensor for outputs in output_tensors for tensor in outputs])
+
+    def allgather_coalesced(self, output_lists: Sequence[Tensors], input_list: Tensors, opts: Any = None) -> Any:
+        columns = [[outputs[position] for outputs in output_lists] for position in range(len(input_list))]
+        return self.allgather(columns, input_list, opts)
+
+    def _allgather_base(self, output: torch.Tensor, input: torch.Tensor, opts: Any = None) -> Any:
+        parts = self._gathered(input, f"all_gather of {_text(input)} into {_text(output)}")
+        if output.numel() != input.numel() * self.size():
+            raise ValueError(
+                f"all_gather_into_tensor: {self.size()} tensors of shape {[*input.shape]} do not fill one of shape "
+                f"{[*output.shape]}. Stack or join them along the first dimension."
+            )
+        _write([output], [torch.stack(parts)])
+        return FinishedWork([output])
+
+    def allgather_into_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Any:
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self._allgather_base(output, tensor)
+        return FinishedWork(outputs)
+
+    def gather(self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: Any) -> Any:
+        for position, tensor in enumerate(input_tensors):
+            parts = self._gathered(tensor, f"gather(dst={opts.rootRank}) of {_text(tensor)}")
+            if self.rank() == opts.rootRank:
+                _write(output_tensors[position], parts)
+        return FinishedWork([*output_tensors])
+
+    def scatter(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
+        for position, output in enumerate(output_tensors):
+            self._agree(f"scatter(src={opts.rootRank}) of {_text(output)}")
+            content = torch.zeros(output.nbytes * self.size(), dtype=torch.uint8, device="cpu")
+            if self.rank() == opts.rootRank:
+                content = torch.cat([_bytes(tensor) for tensor in input_tensors[position]])
+            with in_torch_classes():
+                parts = self._transport.broadcast(content, opts.rootRank).chunk(self.size())
+            _write([output], [_tensor(parts[self.rank()], output)])
+        return FinishedWork(output_tensors)
+
+    def reduce_scatter(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
+        kind = _kind(opts.reduceOp)
+        for output, parts in zip(output_tensors, input_tensors, strict=True):
+            call = f"reduce_scatter({kind}) of {' '.join(map(_text, parts))}"
+            given = [_scaled(part, opts.reduceOp) for part in parts]
+            received = self._exchanged(given, [output] * self.size(), call)
+            _write([output], [reduced_part(received, self.rank(), kind)])
+        return FinishedWork(output_tensors)
+
+    def reduce_scatter_coalesced(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
+        return self.reduce_scatter(output_tensors, input_tensors, opts)
+
+    def _reduce_scatter_base(self, output: torch.Tensor, input: torch.Tensor, opts: Any) -> Any:
+        if input.numel() != output.numel() * self.size():
+            raise ValueError(
+                f"reduce_scatter_tensor: a tensor of shape {[*input.shape]} has no {self.size()} parts of shape "
+                f"{[*output.shape]}. The input has as many elements as all outputs."
+            )
+        return self.reduce_scatter([output], [input.reshape(self.size(), *output.shape).unbind()], opts)
+
+    def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any) -> Any:
+        for output, tensor in zip(outputs, inputs, strict=True):
+            self._reduce_scatter_base(output, tensor, opts)
+        return FinishedWork(outputs)
+
+    def alltoall(self, output_tensors: Tensors, input_tensors: Tensors, opts: Any = None) -> Any:
+        # What a rank sends to the others is its own affair, so the call has no shapes.
+        _write(output_tensors, self._exchanged(input_tensors, output_tensors, "all_to_all"))
+        return FinishedWork(output_tensors)
+
+    def alltoall_base(
+        self, output: torch.Tensor, input: torch.Tensor, output_sizes: Any, input_sizes: Any, opts: Any = None
+    ) -> Any:
+        outputs = output.split([*output_sizes]) if output_sizes else output.chunk(self.size())
+        inputs = input.split([*input_sizes]) if input_sizes else input.chunk(self.size())
+        return self.alltoall(outputs, inputs)
+
+    # Names of PyTorch 2.13
+    all_gather_single = _allgather_base
+    all_gather_single_coalesced = allgather_into_tensor_coalesced
+    reduce_scatter_single = _reduce_scatter_base
+    reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
+    all_to_all_single = alltoall_base
+
+    def send(self, tensors: Tensors, dst_rank: int, tag: int = 0) -> Any:
+        own = [_bytes(tensor) for tensor in tensors]
+        with self._waiting_for(dst_rank, "sends a message to"):
+            work = self._transport.gloo.send(own, dst_rank, tag)
+        waiting = functools.partial(self._waiting_for, dst_rank, "sends a message to")
+        return _Message(work, own, lambda: None, waiting)
+
+    def recv(self, tensors: Tensors, src_rank: int, tag: int = 0) -> Any:
+        received = [torch.empty(tensor.nbytes, dtype=torch.uint8, device="cpu") for tensor in tensors]
+        with self._waiting_for(src_rank, "waits for a message of"):
+            work = self._transport.gloo.recv(received, src_rank, tag)
+        waiting = functools.partial(self._waiting_for, src_rank, "waits for a message of")
+        return _Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), waiting)
+
+    def recv_anysource(self, tensors: Tensors, tag: int = 0) -> Any:
+        received = [torch.empty(tensor.nbytes, dtype=torch.uint8, device="cpu") for tensor in tensors]
+        work = self._transport.gloo.recv_anysource(received, tag)
+        return _Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), in_torch_classes)
+
+    @contextlib.contextmanager
+    def _waiting_for(self, rank: int, message: str) -> Iterator[None]:
+        with in_torch_classes(), self._transport.waiting_for(rank, message):
+            yield
+
+    def barrier(self, opts: Any = None) -> Any:
+        self._agree("barrier()")
+        return FinishedWork([])
+
+    def _global_rank(self, rank: int) -> int:
+        """Returns the number of a process among all; that in the group while PyTorch does not know the group."""
+        try:
+            return dist.get_global_rank(self, rank)
+        except (KeyError, ValueError):
+            return rank
+
+    def _agree(self, call: str) -> None:
+        with in_torch_classes():
+            self._transport.agree(call)
+
+    def _gathered(self, tensor: torch.Tensor, call: str) -> list[torch.Tensor]:
+        """Returns the tensors of all ranks on the CPU."""
+        self._agree(call)
+        with in_torch_classes():
+            parts = self._transport.gather(_bytes(tensor))
+        return [_tensor(part, tensor) for part in parts]
+
+    def _exchanged(self, parts: Tensors, outputs: Tensors, call: str) -> list[torch.Tensor]:
+        """Returns what each rank sends to this one, which gives each a part; on the CPU, in the form of the outputs."""
+        self._agree(call)
+        with in_torch_classes():
+            received = self._transport.exchange([*map(_bytes, parts)], [output.nbytes for output in outputs])
+        return [_tensor(content, output) for content, output in zip(received, outputs, strict=True)]
+
+
+class _Message(dist.Work):
+    """A message between two ranks that may be on its way.
+
+    Args:
+        work: gloo's.
+        result: the tensors.
+        finish: called once it has arrived.
+        waiting: returns the context manager in which gloo is waited for.
+    """
+
+    def __init__(
+        self,
+        work: dist.Work,
+        result: Any,
+        finish: Callable[[], None],
+        waiting: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
+        super().__init__()
+        self._work, self._result, self._finish, self._waiting = work, result, finish, waiting
+        self._is_done = False
+
+    def is_completed(self) -> bool:
+        return self._is_done or self._work.is_completed()
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        if not self._is_done:
+            with self._waiting():
+                self._work.wait() if timeout is None else self._work.wait(timeout)
+            self._finish()
+            self._is_done = True
+        return True
+
+    def result(self) -> Any:
+        return self._result
+
+    def _source_rank(self) -> int:
+        return self._work._source_rank()
+
+    def get_future(self) -> torch.futures.Future[Any]:
+        self.wait()
+        return FinishedWork(self._result).get_future()
+
+
+def _check_chips() -> None:
+    """Checks that each process of this host has a chip.
+
+    Raises:
+        RuntimeError: torchrun started more processes than there are chips.
+    """
+    own = launched_process()
+    if own is not None and own.local_size > chips.chip_count() and not variable("TT_VISIBLE_DEVICES"):
+        raise RuntimeError(processes.too_many(own.local_size))
+
+
+def _kind(op: Any) -> str:
+    """Returns the name of a reduction.
+
+    Raises:
+        NotImplementedError: there is none between chips.
+    """
+    kind = dist.ReduceOp.RedOpType(op.op if hasattr(op, "op") else op)
+    if kind not in REDUCTIONS:
+        raise NotImplementedError(
+            f"The backend 'tt' has no reduction {kind.name}: it has {', '.join(op.name for op in REDUCTIONS)}."
+        )
+    return REDUCTIONS[kind]
+
+
+def _scaled(tensor: torch.Tensor, op: Any) -> torch.Tensor:
+    """Returns what a rank gives to a reduction: of ``PREMUL_SUM`` its tensor times a factor."""
+    if not hasattr(op, "op") or op.op != dist.ReduceOp.PREMUL_SUM:
+        return tensor
+    return tensor.detach() * op.__getstate__()[1]
+
+
+def _text(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{[*tensor.shape]}"
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns the elements of a tensor as uint8 on the CPU, in the order of its dimensions."""
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _tensor(content: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Returns a CPU tensor of the shape and dtype of another one, from bytes."""
+    return content.view(like.dtype).reshape(like.shape)
+
+
+@torch.no_grad()
+def _write(targets: Tensors, values: Tensors) -> None:
+    for target, value in zip(targets, values, strict=True):
+        target.copy_(value.reshape(target.shape))
+
+
+__all__ = ["ProcessGroupTT"]

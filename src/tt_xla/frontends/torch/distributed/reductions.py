@@ -1,0 +1,78 @@
+"""What a rank computes from the tensors of all ranks: TT-NN's reductions between chips, in their order."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from tt_xla.frontends.torch import settings
+from tt_xla.ir.element_types import DataType
+from tt_xla.runtime.emulator.kernels.collective import reduced_at, reduced_everywhere
+
+_ON_CHIP = {torch.bfloat16: DataType.BF16, torch.float16: DataType.F32, torch.float32: DataType.F32}
+"""Types on the chip of the dtypes whose sums are rounded there."""
+
+_PLAIN: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": operator.add,
+    "mean": operator.add,
+    "prod": operator.mul,
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "and": torch.bitwise_and,
+    "or": torch.bitwise_or,
+    "xor": torch.bitwise_xor,
+}
+"""Reductions of integers and wider floats, one rank after the other."""
+
+REDUCTIONS = {
+    dist.ReduceOp.SUM: "sum",
+    dist.ReduceOp.PREMUL_SUM: "sum",
+    dist.ReduceOp.AVG: "mean",
+    dist.ReduceOp.PRODUCT: "prod",
+    dist.ReduceOp.MAX: "max",
+    dist.ReduceOp.MIN: "min",
+    dist.ReduceOp.BAND: "and",
+    dist.ReduceOp.BOR: "or",
+    dist.ReduceOp.BXOR: "xor",
+}
+"""Names of the reductions of ``torch.distributed``."""
+
+
+def reduced(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:
+    """Returns what every rank gets from the tensors of all, in TT-NN's order of sums.
+
+    Args:
+        parts: CPU tensors of one shape, in the order of the ranks.
+        kind: a value of :data:`REDUCTIONS`.
+    """
+    on_chip = _ON_CHIP.get(parts[0].dtype)
+    if on_chip is None or kind in ("and", "or", "xor"):
+        return _plain(parts, kind)
+    return reduced_everywhere(parts, kind, parts[0].shape, on_chip, silicon=_is_silicon()).to(parts[0].dtype)
+
+
+def reduced_part(parts: Sequence[torch.Tensor], rank: int, kind: str) -> torch.Tensor:
+    """Returns what one rank gets from the parts that all send to it; otherwise as :func:`reduced`."""
+    on_chip = _ON_CHIP.get(parts[0].dtype)
+    if on_chip is None or kind in ("and", "or", "xor"):
+        return _plain(parts, kind)
+    return reduced_at(parts, rank, kind, on_chip, silicon=_is_silicon()).to(parts[0].dtype)
+
+
+def _is_silicon() -> bool:
+    return settings.current().with_own({}).numerics != "exact"
+
+
+def _plain(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:
+    total = functools.reduce(_PLAIN[kind], parts)
+    if kind != "mean":
+        return total
+    return total / len(parts) if total.is_floating_point() or total.is_complex() else total // len(parts)
+
+
+__all__ = ["REDUCTIONS", "reduced", "reduced_part"]

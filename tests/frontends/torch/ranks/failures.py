@@ -1,0 +1,35 @@
+"""A rank that does something else than the other one, and reports the error that it gets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from launch import begin, report
+
+begin("tt", timeout=timedelta(seconds=6))
+rank, case = dist.get_rank(), sys.argv[1]
+x = torch.ones(2, 2, device="tt")
+dist.barrier()
+began = time.monotonic()
+if case in ("killed", "killed before a message") and rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+try:
+    match case:
+        case "other op" if rank == 0:
+            dist.broadcast(x, 0)
+        case "other shape" if rank == 0:
+            dist.all_reduce(x[0])
+        case "late" if rank == 1:
+            time.sleep(9)
+        case "killed before a message":
+            dist.recv(x, 1)
+        case _:
+            dist.all_reduce(x)
+except Exception as error:
+    report([type(error).__name__, str(error), isinstance(error, RuntimeError), time.monotonic() - began])
