@@ -514,6 +514,7 @@ def test_compiled_models_change_buffers_in_place():
 def test_pinned_and_non_contiguous_sources():
     x = torch.arange(12.0).reshape(3, 4)
     assert torch.equal(x.pin_memory().to("tt", non_blocking=True).cpu(), x)
+    assert torch.empty(3, pin_memory=True).fill_(2.0).tolist() == [2.0] * 3
     assert torch.equal(x[:, ::2].to("tt").cpu(), x[:, ::2])
     assert torch.equal(x[0].expand(2, 4).to("tt").cpu(), x[0].expand(2, 4))
     there = torch.empty(3, 4, device="tt")

@@ -26,6 +26,18 @@ def test_streams_of_pytorch_order_nothing():
     assert y.tolist() == [1, 2, 3, 4]
 
 
+def test_streams_of_the_device_are_those_of_pytorch():
+    first, second = torch.tt.Stream("tt:0"), torch.tt.current_stream()
+    assert isinstance(first, torch.Stream)
+    assert (first, {first}) == (second, {second})
+    assert torch.tt.Stream("tt:1").device == torch.device("tt", 1)
+    assert torch.tt.Stream("tt:1") != first
+    y = torch.ones(2, device="tt")
+    y.record_stream(first)
+    first.wait_event(first.record_event())
+    assert first.query()
+
+
 def test_events_of_pytorch_are_waited_for():
     event = torch.Event(device="tt")
     x = torch.arange(4.0).to("tt") * 2

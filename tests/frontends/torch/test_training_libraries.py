@@ -46,8 +46,9 @@ class Case:
         environment: variables that are set for it.
         reference: argument of the run on the CPU that has its losses.
         on_cpu: variables that are set for that run.
-        processes: number of replicas that the library trains in.
+        processes: number of replicas or ranks that the library trains in.
         device: the device that the library names.
+        torchrun: whether torchrun starts ranks.
     """
 
     script: str
@@ -57,6 +58,7 @@ class Case:
     on_cpu: tuple[tuple[str, str], ...] = ()
     processes: int = 1
     device: str = "tt:0"
+    torchrun: bool = False
 
 
 def case(name: str, script: str, argument: str = "auto", environment: dict[str, str] | None = None, **options: Any):
@@ -75,7 +77,9 @@ CASES = [
     case("accelerate", "accelerate_loop", device="tt"),
     case("accelerate-xla", "accelerate_loop", environment=THROUGH_XLA),
     case("accelerate-replicas", "accelerate_loop", "replicas", {**THROUGH_XLA, **ON_TWO}, processes=2),
+    case("accelerate-ranks", "accelerate_loop", environment=ON_TWO, processes=2, torchrun=True),
     case("trainer", "trainer", device="tt"),
+    case("trainer-ranks", "trainer", environment=ON_TWO, processes=2, torchrun=True),
     case("trainer-xla", "trainer", environment=THROUGH_XLA),
     case("trainer-replicas", "trainer", "replicas", ON_TWO, processes=2),
     case("trainer-fsdp-v2", "trainer", "fsdp2", ON_TWO),
@@ -104,13 +108,14 @@ CASES = [
 ]
 
 
-def run(script: str, argument: str, environment: dict[str, str]) -> dict[str, object]:
+def run(script: str, argument: str, environment: dict[str, str], ranks: int = 0) -> dict[str, object]:
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "KERAS_", "JAX_"))
     }
     with tempfile.TemporaryDirectory() as folder:
+        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks else []
         result = subprocess.run(
-            [sys.executable, "-W", "ignore", str(SCRIPTS / f"{script}.py"), argument, folder],
+            [sys.executable, "-W", "ignore", *launcher, str(SCRIPTS / f"{script}.py"), argument, folder],
             env={**inherited, "HF_HUB_OFFLINE": "1", **environment},
             capture_output=True,
             text=True,
@@ -130,7 +135,8 @@ def test_a_library_trains_saves_and_goes_on_with_the_losses_of_the_cpu(case):
     if missing:
         pytest.skip(f"{', '.join(missing)} is not installed")
     expected = run_on_cpu(case.script, case.reference, case.on_cpu)
-    trained = run(case.script, case.argument, dict(case.environment))
+    ranks = case.processes if case.torchrun else 0
+    trained = run(case.script, case.argument, dict(case.environment), ranks)
 
     assert (expected["device"], trained["device"]) == ("cpu", case.device)
     assert trained["processes"] == case.processes

@@ -253,6 +253,9 @@ def test_the_accelerator_knows_the_memory():
     assert torch.accelerator.max_memory_reserved() >= torch.accelerator.memory_reserved()
     assert torch.accelerator.memory_stats()["allocated_bytes.all.current"] == torch.accelerator.memory_allocated()
     assert "allocated_bytes.all.current" in torch.tt.memory_summary()
+    stats = torch.tt.memory_stats()
+    assert stats["active_bytes.all.peak"] == stats["reserved_bytes.all.peak"] == torch.tt.max_memory_allocated()
+    assert stats["num_alloc_retries"] == 0
     torch.accelerator.reset_peak_memory_stats()
     torch.accelerator.reset_accumulated_memory_stats()
     stats = torch.tt.memory_stats()

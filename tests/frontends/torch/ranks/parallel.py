@@ -77,6 +77,13 @@ def data_parallel():
     return losses(DistributedDataParallel(model().to(DEVICE)))
 
 
+def data_parallel_with_unused_parameters():
+    whole = model()
+    whole.unused = nn.Linear(3, 3)
+    whole.forward = lambda x: whole[2](whole[1](whole[0](x)))
+    return losses(DistributedDataParallel(whole.to(DEVICE), find_unused_parameters=True))
+
+
 def data_parallel_compiled():
     return losses(torch.compile(DistributedDataParallel(model().to(DEVICE)), backend=BACKEND))
 
@@ -199,7 +206,15 @@ def saved_and_loaded():
 
 
 WAYS = (
-    *(data_parallel, data_parallel_compiled, accumulated, zero_redundancy, fully_sharded, fully_sharded_in_bfloat16),
+    *(
+        data_parallel,
+        data_parallel_with_unused_parameters,
+        data_parallel_compiled,
+        accumulated,
+        zero_redundancy,
+        fully_sharded,
+        fully_sharded_in_bfloat16,
+    ),
     *(fully_sharded_and_compiled, hybrid_sharded, flat_parameters, recomputed, tensor_parallel, sequence_parallel),
     *(parallel_loss, tensors, clipped, pipelined, saved_and_loaded),
 )

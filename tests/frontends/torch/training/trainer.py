@@ -1,6 +1,7 @@
 """Trainer of transformers. Usage: trainer.py MODE FOLDER, where MODE is cpu, replicas, fsdp2 or auto."""
 
 import json
+import os
 import sys
 
 MODE, FOLDER = sys.argv[1:3]
@@ -51,7 +52,7 @@ def losses(trainer):
 
 
 def main(*_):
-    options = {"per_device_train_batch_size": 8}
+    options = {"per_device_train_batch_size": 8 // int(os.environ.get("WORLD_SIZE", 1))}
     if MODE == "replicas":
         options["per_device_train_batch_size"] //= xr.world_size()
     if MODE == "fsdp2":

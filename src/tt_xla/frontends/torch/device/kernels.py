@@ -33,7 +33,7 @@ from tt_xla.frontends.torch.device.recording import (
 )
 from tt_xla.frontends.torch.device.signatures import signature_of
 from tt_xla.frontends.torch.device.values import Value
-from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, META_KEYS, DispatchKeySet
+from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, META_KEYS, DispatchKeySet, is_in_backward
 from tt_xla.frontends.torch.private.fake import FakeTensor
 from tt_xla.frontends.torch.private.ops import OpOverload
 
@@ -216,7 +216,8 @@ def _pin_memory(tensor: torch.Tensor, device: torch.device | None = None) -> tor
 
 
 def _is_pinned(tensor: torch.Tensor, device: torch.device | None = None) -> bool:
-    return False
+    """Returns whether a backward pass runs, in which ``DistributedDataParallel`` insists that it got pinned memory."""
+    return is_in_backward()
 
 
 # Filling and masks ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tt_xla.frontends.torch.device.losses import LOSS_KERNELS
 from tt_xla.frontends.torch.device.module import DeviceModule
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
 from tt_xla.frontends.torch.private import accelerator, patches, storages
-from tt_xla.frontends.torch.private.device_guard import make_guard
+from tt_xla.frontends.torch.private.device_guard import make_guard, make_hooks
 from tt_xla.frontends.torch.private.dispatcher import structured_op_names
 from tt_xla.frontends.torch.private.functions import setup_python_device
 
@@ -50,7 +50,7 @@ def register() -> None:
     if _LIBRARIES:
         return
     module = DeviceModule()
-    setup_python_device(DEVICE_TYPE, backend_module=module, device_guard=make_guard())
+    setup_python_device(DEVICE_TYPE, backend_module=module, hook=make_hooks(), device_guard=make_guard())
     ops = torch.library.Library("aten", "IMPL")
     everything_else = torch.library.Library("_", "IMPL")
     marks = torch.library.Library("tt_xla", "IMPL")

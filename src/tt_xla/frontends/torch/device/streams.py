@@ -113,6 +113,9 @@ class Stream(torch.Stream):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.device == self.device
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.device)
 

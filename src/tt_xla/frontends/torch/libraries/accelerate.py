@@ -1,7 +1,8 @@
 """accelerate lists devices and dynamo's backends by name, and has a path of its own for torch_xla.
 
 A script that imports torch_xla before accelerate or transformers takes that path, as does ``USE_TORCH_XLA=1``. Each
-replica of ``xmp.spawn`` is then one of accelerate's processes. Other scripts train on one chip.
+replica of ``xmp.spawn`` is then one of accelerate's processes. Other scripts train on one chip, and under torchrun or
+``accelerate launch`` each of their processes has one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.environment import variable
+from tt_xla.environment import launched_process, variable
 from tt_xla.frontends.torch import replicas
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, chip_count
 from tt_xla.frontends.torch.libraries.torch_xla import is_asked_for, is_served
@@ -43,13 +44,14 @@ def choose_path(module: Any) -> None:
 
 
 def choose_device(module: Any) -> None:
-    """Makes ``tt`` the default device where accelerate finds no other, and numbers the replicas.
+    """Makes ``tt`` the default device where accelerate finds no other, also of ranks, and numbers the replicas.
 
     Args:
         module: ``accelerate.state``.
     """
     state = module.PartialState
     default, initialize = state.default_device.fget, state.__init__
+    prepare, set_device = state._prepare_backend, state.set_device
 
     def default_device(self: Any) -> torch.device:
         device = default(self)
@@ -66,6 +68,23 @@ def choose_device(module: Any) -> None:
                 "each by itself. Import torch_xla first, or set USE_TORCH_XLA=1."
             )
 
+    @functools.wraps(prepare)
+    def prepare_backend(self: Any, cpu: bool = False, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        backend, kind = prepare(self, cpu, *args, **kwargs)
+        own = launched_process()
+        if kind != module.DistributedType.NO or cpu or own is None or not is_default_device():
+            return backend, kind
+        # Kinds have names of devices. This one's path asks torch.distributed alone, and leaves torch.xpu out.
+        return DEVICE_TYPE, module.DistributedType.MULTI_XPU
+
+    @functools.wraps(set_device)
+    def set_chip(self: Any) -> None:
+        if self.device is None and self.backend == DEVICE_TYPE:
+            self.device = torch.device(DEVICE_TYPE, self.local_process_index % torch.tt.device_count())
+            torch.tt.set_device(self.device)
+        set_device(self)
+
+    state._prepare_backend, state.set_device = prepare_backend, set_chip
     state.default_device = property(default_device, doc=state.default_device.__doc__)
     state.__init__ = numbered
 

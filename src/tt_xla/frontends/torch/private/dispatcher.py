@@ -20,6 +20,7 @@ with names_of("dispatcher"):
     _exclude_key = torch._C._dispatch_tls_set_dispatch_key_excluded
     _registrations = torch._C._dispatch_get_registrations_for_dispatch_key
     _run_backward = torch.autograd._engine_run_backward
+    _backward_pass = torch._C._current_graph_task_id
 
 CPU_KEYS = DispatchKeySet(DispatchKey.CPU)
 META_KEYS = DispatchKeySet(DispatchKey.Meta)
@@ -94,6 +95,11 @@ def backward_on_calling_thread() -> None:
             return run(*args, **kwargs)
 
     torch.autograd._engine_run_backward = run_backward
+
+
+def is_in_backward() -> bool:
+    """Returns whether this thread runs a backward pass."""
+    return _backward_pass() >= 0
 
 
 class outside_dynamo:

@@ -45,6 +45,7 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._C.DispatchKey": "autocast of the device in operators that take functions; storages of its tensors",
             "torch._C.DispatchKeySet": "calls the CPU's kernels of ops that change sizes and strides alone",
+            "torch._C._current_graph_task_id": "tells DistributedDataParallel that its own memory is pinned",
             "torch._C._PreserveDispatchKeyGuard": "computes shapes where PyTorch has its modes off",
             "torch._C._dispatch_tls_set_dispatch_key_excluded": "computes shapes where PyTorch has its modes off",
             "torch._C._dispatch_get_registrations_for_dispatch_key": "finds ops, and kernels that allocate results",
@@ -57,6 +58,7 @@ PARTS: Mapping[str, Part] = {
         _DEVICE,
         {
             "torch.utils.backend_registration._DummyDeviceGuard": "guard of a device written in Python",
+            "torch.utils.backend_registration._DummyPrivateUse1Hook": "hooks of a device written in Python",
         },
     ),
     "functions": Part(
