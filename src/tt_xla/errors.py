@@ -12,6 +12,7 @@
     ├── SystemDescriptionError   no such system, or a damaged description of one
     ├── MeshError                the chips or links of the system do not suffice for a mesh
     ├── RuntimeUnavailableError  TT-NN, Ray workers or a plug-in that the user asked for cannot be started
+    ├── CollectiveError          a rank called another collective than the others, or did not come
     ├── PyTorchVersionError      this version of PyTorch lacks something that a part of this package needs
     ├── EmptyRecordingError      a profile does not contain what the user asked for
     ├── ExecutionError           a Program cannot run on these arguments
