@@ -1,4 +1,4 @@
-"""Trains a small transformer on several emulated chips under torchrun: FSDP over rows of a mesh, tensor parallel within.
+"""Trains a small transformer on several emulated chips under torchrun, with FSDP and tensor parallelism.
 
     TTXLA_SYSTEM=n300-llmbox torchrun --standalone --nproc-per-node=4 examples/ranks.py --tensor-parallel 2
 
