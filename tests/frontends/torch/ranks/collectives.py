@@ -55,6 +55,18 @@ sizes = [1, 2] if rank == 0 else [2, 1]
 given = torch.arange(float(sum(sizes)), device=on) + 10 * rank
 dist.all_to_all_single(turned, given, [sizes[0], sizes[1]] if rank == 0 else [2, 1], sizes)
 results["all_to_all"] = turned.tolist()
+turns = torch.tensor([1 + 2j * (rank + 1)], dtype=torch.complex64)
+dist.all_reduce(turns)
+results["complex"] = [turns.real.item(), turns.imag.item()]
+flags = [torch.zeros(1, dtype=torch.bool, device=on) for _ in range(size)]
+dist.all_gather(flags, torch.tensor([rank == 1], device=on))
+results["flags"] = [flag.item() for flag in flags]
+nothing = torch.zeros(0, 3, device=on)
+dist.all_reduce(nothing)
+results["nothing"] = list(nothing.shape)
+strided = torch.zeros(2, 2, device=on).t()
+dist.broadcast(own(2, 2).t() if rank == 0 else strided, 0)
+results["strided"] = strided.tolist()
 messages = torch.zeros(2, device=on), torch.zeros(2, device=on)
 work = dist.batch_isend_irecv([dist.P2POp(dist.isend, own(2), 1 - rank), dist.P2POp(dist.irecv, messages[0], 1 - rank)])
 for each in work:

@@ -25,6 +25,12 @@ try:
             dist.broadcast(x, 0)
         case "other shape" if rank == 0:
             dist.all_reduce(x[0])
+        case "other part":
+            dist.all_to_all_single(
+                torch.empty(4, device="tt"), torch.ones(4, device="tt"), [1, 3], [3 - rank, 1 + rank]
+            )
+        case "unfit output":
+            dist.all_gather([torch.empty(2, 2, device="tt"), torch.empty(3, device="tt")], x)
         case "late" if rank == 1:
             time.sleep(9)
         case "killed before a message":

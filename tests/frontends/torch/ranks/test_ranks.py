@@ -29,6 +29,10 @@ COLLECTIVES = {
     "reduce_scatter": [[3, 6], [30, 60]],
     "reduce_scatter_single": [[2, 4], [6, 8]],
     "all_to_all": [[0, 10, 11], [1, 2, 12]],
+    "complex": [[2, 6]] * 2,
+    "flags": [[False, True]] * 2,
+    "nothing": [[0, 3]] * 2,
+    "strided": [[[0, 0], [0, 0]], [[1, 3], [2, 4]]],
     "messages": [[[2, 4], [0, 0]], [[1, 2], [6, 7]]],
     "objects": [[{"rank": 0}, {"rank": 1}]] * 2,
     "async": [[True, True]] * 2,
@@ -56,6 +60,7 @@ def test_sums_have_the_bits_of_a_mesh_in_one_process(tmp_path):
     [
         ("other op", "rank 0: broadcast(src=0) of float32[2, 2]; rank 1: all_reduce(sum) of float32[2, 2]"),
         ("other shape", "rank 0: all_reduce(sum) of float32[2]; rank 1: all_reduce(sum) of float32[2, 2]"),
+        ("other part", "all_to_all: rank 0 sends 12 bytes to rank 0, which expects 4"),
         ("late", "did not come: rank 1 (its last one was number 1, barrier())"),
         ("killed", "did not come: rank 1 (its last one was number 1, barrier())"),
         ("killed before a message", "Rank 0 waits for a message of rank 1, which has ended"),
@@ -67,6 +72,13 @@ def test_what_goes_wrong_is_said_with_the_rank(tmp_path, case, words):
     assert words in message
     assert (kind, is_torch_error) == ("CollectiveError", True)
     assert seconds < 10
+
+
+def test_a_tensor_that_does_not_fit_its_output_is_refused_before_the_others_wait(tmp_path):
+    first, second = ended(start("failures.py", tmp_path, "unfit output"), tmp_path)
+    assert second.report[0] == "ValueError"
+    assert "rank 1 gives float32[2, 2], and its place among the outputs is float32[3]" in second.report[1]
+    assert "did not come: rank 1" in first.report[1]
 
 
 def test_torchrun_needs_a_chip_for_each_process(tmp_path):

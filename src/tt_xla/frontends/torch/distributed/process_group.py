@@ -105,6 +105,7 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def allgather(self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: Any = None) -> Any:
         for outputs, tensor in zip(output_tensors, input_tensors, strict=True):
+            self._check_own(tensor, outputs)
             self._agree(f"all_gather of {' '.join(map(_text, outputs))}")
             with in_torch_classes():
                 parts = self._transport.gather_sizes(_bytes(tensor), [output.nbytes for output in outputs])
@@ -174,8 +175,11 @@ class ProcessGroupTT(dist.ProcessGroup):
         return FinishedWork(outputs)
 
     def alltoall(self, output_tensors: Tensors, input_tensors: Tensors, opts: Any = None) -> Any:
-        # What a rank sends to the others is its own affair, so the call has no shapes.
-        _write(output_tensors, self._exchanged(input_tensors, output_tensors, "all_to_all"))
+        self._agree("all_to_all")
+        with in_torch_classes():
+            self._transport.check_sizes([part.nbytes for part in input_tensors], [out.nbytes for out in output_tensors])
+            received = self._transport.exchange([*map(_bytes, input_tensors)], [out.nbytes for out in output_tensors])
+        _write(output_tensors, [*map(_tensor, received, output_tensors)])
         return FinishedWork(output_tensors)
 
     def alltoall_base(
@@ -226,6 +230,19 @@ class ProcessGroupTT(dist.ProcessGroup):
             return dist.get_global_rank(self, rank)
         except (KeyError, ValueError):
             return rank
+
+    def _check_own(self, tensor: torch.Tensor, outputs: Tensors) -> None:
+        """Checks that the tensor of this rank fits its place among those that all ranks receive.
+
+        Raises:
+            ValueError: it does not. It is raised before the others wait for it.
+        """
+        place = outputs[self.rank()]
+        if (tensor.dtype, tensor.numel()) != (place.dtype, place.numel()):
+            raise ValueError(
+                f"all_gather: rank {self._global_rank(self.rank())} gives {_text(tensor)}, and its place among the "
+                f"outputs is {_text(place)}. Each output has the shape and dtype of what its rank gives."
+            )
 
     def _agree(self, call: str) -> None:
         with in_torch_classes():
@@ -327,7 +344,7 @@ def _text(tensor: torch.Tensor) -> str:
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     """Returns the elements of a tensor as uint8 on the CPU, in the order of its dimensions."""
-    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+    return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
 
 
 def _tensor(content: torch.Tensor, like: torch.Tensor) -> torch.Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import NoReturn
@@ -73,6 +74,27 @@ class Transport:
         padded = torch.zeros(max(sizes), dtype=torch.uint8, device="cpu")
         padded[: own.numel()] = own
         return [part[:size] for part, size in zip(self.gather(padded), sizes, strict=True)]
+
+    def check_sizes(self, given: Sequence[int], expected: Sequence[int]) -> None:
+        """Checks that each rank sends as many bytes to every other one as that one expects.
+
+        Args:
+            given: bytes that this rank sends to each.
+            expected: bytes that each sends to this rank.
+
+        Raises:
+            CollectiveError: two ranks differ.
+        """
+        sent = self.gather(torch.tensor([*given], dtype=torch.int64, device="cpu"))
+        awaited = self.gather(torch.tensor([*expected], dtype=torch.int64, device="cpu"))
+        for source, target in itertools.product(range(self._size), repeat=2):
+            one, other = int(sent[source][target]), int(awaited[target][source])
+            if one != other:
+                raise CollectiveError(
+                    f"{self._call}: {self._name(source)} sends {one} bytes to {self._name(target)}, which expects "
+                    f"{other}.",
+                    hint="What a rank sends to another one has the size that the other one expects of it.",
+                )
 
     def exchange(self, parts: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[torch.Tensor]:
         """Sends a part to each rank and returns what each sent to this one.
