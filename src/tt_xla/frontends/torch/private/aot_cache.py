@@ -21,7 +21,6 @@ from torch.compiler import config as compiler_config
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("aot_cache"):
-    from torch._dynamo.utils import counters
     from torch._functorch import config
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache, AOTAutogradCacheDetails
     from torch._inductor import config as inductor_config
@@ -39,7 +38,7 @@ class Lookup:
     """One compilation's look into the cache.
 
     Attributes:
-        has_key: whether AOTAutograd has made a key, once it has looked. It makes none for a graph that calls functions
+        has_key: whether AOTAutograd has made a key. It makes none for a graph that calls functions
             whose code the key would not cover, such as those under ``torch.compiler.allow_in_graph``.
     """
 
@@ -48,6 +47,7 @@ class Lookup:
 
 class _Active(threading.local):
     tag: str | None = None
+    lookup: Lookup | None = None
 
 
 _ACTIVE = _Active()
@@ -81,6 +81,8 @@ def install(kind: type[OutputCode]) -> None:
         self.gm, self.example_inputs, self.tt_tag = gm, example_inputs, _ACTIVE.tag
         self.torch_version = torch.__version__, torch.version.git_version
         self.state = torch.get_default_dtype(), torch.get_default_device(), compiler_config.cache_key_tag
+        if _ACTIVE.lookup is not None:  # AOTAutograd has accepted the graph before it asks for these
+            _ACTIVE.lookup.has_key = True
 
     AOTAutogradCacheDetails._init_fx_graph_hash_details = init_own_details  # type: ignore[method-assign]
     AOTAutogradCache.make_entry = staticmethod(make_bundled_entry)  # type: ignore[method-assign]
@@ -95,11 +97,12 @@ def active(tag: str, functions: Iterable[str]) -> Iterator[Lookup]:
         functions: qualified names of functions in the graph, other than PyTorch's, whose behaviour the tag covers.
 
     Yields:
-        What became of the look, once the block has ended.
+        What became of the look.
     """
     known = inductor_config.unsafe_marked_cacheable_functions | dict.fromkeys(sorted(functions), tag)
-    lookup, bypassed = Lookup(), counters["aot_autograd"]["autograd_cache_bypass"]
-    outer, _ACTIVE.tag = _ACTIVE.tag, tag
+    lookup = Lookup()
+    outer = _ACTIVE.tag, _ACTIVE.lookup
+    _ACTIVE.tag, _ACTIVE.lookup = tag, lookup
     try:
         with (
             config.patch(enable_autograd_cache=True, force_autograd_cache=True),
@@ -107,8 +110,7 @@ def active(tag: str, functions: Iterable[str]) -> Iterator[Lookup]:
         ):
             yield lookup
     finally:
-        _ACTIVE.tag = outer
-        lookup.has_key = counters["aot_autograd"]["autograd_cache_bypass"] == bypassed
+        _ACTIVE.tag, _ACTIVE.lookup = outer
 
 
 __all__ = ["IS_SUPPORTED", "OutputCode", "active", "install"]

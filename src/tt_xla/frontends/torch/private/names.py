@@ -137,7 +137,6 @@ PARTS: Mapping[str, Part] = {
         _COMPILER,
         {
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCache": "keeps traced graphs across processes",
-            "torch._dynamo.utils.counters": "whether AOTAutograd could make a key",
             "torch._functorch._aot_autograd.autograd_cache.AOTAutogradCacheDetails": "keys of traced graphs",
             "torch._functorch.config": "turns the cache on for graphs of tt",
             "torch._inductor.config": "functions that a kept graph may call",
@@ -191,9 +190,6 @@ PARTS: Mapping[str, Part] = {
         "random numbers of DTensors on tt",
         {
             "torch.distributed.tensor._random.OffsetBasedRNGTracker": "numbers of a shard",
-            "torch.distributed.tensor._random.OffsetBasedRNGTracker._distribute_region": "numbers of a shard",
-            "torch.distributed.tensor._random._calc_shard_info": "which shard a rank has",
-            "torch.distributed.tensor._random._calc_shard_linear_idx": "which shard a rank has",
         },
     ),
     "checkpoints": Part(

@@ -30,20 +30,19 @@ def install(device_type: str) -> None:
         device_type: name of the device, ``tt``.
     """
     with names_of("rng_regions"):
-        from torch.distributed.tensor._random import OffsetBasedRNGTracker, _calc_shard_info, _calc_shard_linear_idx
+        from torch.distributed.tensor._random import OffsetBasedRNGTracker
 
-        distribute = OffsetBasedRNGTracker._distribute_region
+    distribute = OffsetBasedRNGTracker._distribute_region
 
     @functools.wraps(distribute)
     def region(self: Any, spec: Any, generator: torch.Generator | None = None) -> Any:
         if self._device.type != device_type:
             return distribute(self, spec, generator)
-        coordinate = [spec.mesh.get_local_rank(axis) for axis in range(spec.mesh.ndim)]
-        places, counts = _calc_shard_info(coordinate, spec)
-        is_whole = not self.distribute_region_enabled or all(count == 1 for count in counts)
+        split = [axis for axis, placement in enumerate(spec.placements) if not placement.is_replicate()]
+        is_whole = not self.distribute_region_enabled or all(spec.mesh.size(axis) == 1 for axis in split)
         if is_whole and generator is None:
             return contextlib.nullcontext()
-        purpose = "whole" if is_whole else f"shard {int(_calc_shard_linear_idx(places, counts))}"
+        purpose = "whole" if is_whole else f"shard {[(axis, spec.mesh.get_local_rank(axis)) for axis in split]}"
         return _drawing(self._device_handle, generator, purpose)
 
     OffsetBasedRNGTracker._distribute_region = region
