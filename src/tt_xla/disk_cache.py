@@ -27,9 +27,10 @@ from tt_xla.log import logger
 LIMIT_BYTES = 4 << 30
 """Size of the entries of all kinds that the cache keeps."""
 
-KINDS = ("frames", "fused", "loaders", "plans", "programs")
-"""Kinds of entries: functions that dynamo traced, libraries of fused kernels, variants of model loaders, places of
-fused kernels in programs, compiled programs."""
+KINDS = ("frames", "fused", "graphs", "loaders", "plans", "programs")
+"""Kinds of entries: functions that dynamo traced, libraries of fused kernels, traced graphs of earlier versions of this
+package, which are now in PyTorch's cache, variants of model loaders, places of fused kernels in programs, compiled
+programs."""
 
 _MAGIC = b"TTXLAC01"
 _TRAILER_BYTES = hashlib.sha256().digest_size + len(_MAGIC)

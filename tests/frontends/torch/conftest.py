@@ -16,6 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from tt_xla.frontends.torch import backend, compilation, session, settings
 from tt_xla.frontends.torch.aten.registry import DTYPES
 from tt_xla.frontends.torch.lowering import lower_to_stablehlo
+from tt_xla.frontends.torch.private.patches import compiling
 
 TORCH_DTYPES = {dtype: torch_dtype for torch_dtype, dtype in DTYPES.items()}
 
@@ -62,8 +63,9 @@ def lower_with_inputs(function, *inputs):
         return lambda *args: [None] * len(captured[0].outputs)
 
     trace = make_fx(lambda *args: as_tuple(function(*args)), tracing_mode="fake", _allow_non_fake_inputs=True)
-    flat = trace(*inputs)
-    with torch.no_grad():
+    with compiling():
+        flat = trace(*inputs)
+    with torch.no_grad(), compiling():
         aot_module_simplified(
             flat, inputs, fw_compiler=capture, inference_compiler=capture, decompositions=backend.decompositions()
         )

@@ -8,6 +8,7 @@ import logging
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch._dynamo import config
 
 from tt_torch.backend.backend import tt_backend
@@ -123,6 +124,18 @@ def test_the_current_stream_can_still_be_asked_for():
     torch.compile(lambda x: x + 6, backend="tt")(X)
     torch.testing.assert_close(result, X + 5)
     assert stream == torch.accelerator.current_stream()
+
+
+def test_other_backends_keep_the_decompositions_of_pytorch():
+    """PyTorch's decomposition is wrong for a single row, and tt corrects it for itself alone."""
+    scores, labels = torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, -1, 0, -1]])
+    expected = F.multilabel_margin_loss(scores, labels)
+    compiled = torch.compile(F.multilabel_margin_loss, backend="tt")
+    torch.testing.assert_close(compiled(scores, labels), expected)
+    decompose = torch._decomp.decomposition_table[torch.ops.aten.multilabel_margin_loss_forward.default]
+    assert decompose(scores[0], labels[0], 0)[0].shape == (1,)
+    assert decompose(scores[0].to("tt"), labels[0].to("tt"), 0)[0].shape == ()
+    torch.testing.assert_close(decompose(scores.to("tt"), labels.to("tt"), 1)[0].cpu(), expected)
 
 
 def test_programs_of_tt_leave_other_backends_their_own_limit():

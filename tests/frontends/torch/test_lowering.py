@@ -444,6 +444,13 @@ def test_gradient_of_the_cpus_attention(check, is_causal):
     check(lambda *tensors: backward(*tensors, 0.0, is_causal, attn_mask=mask), *tensors, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_labels_after_the_first_negative_one_do_not_count(check, reduction):
+    labels = torch.tensor([[2, 0, -1, 1], [-1, 1, 1, 1], [3, 2, 1, 0]])
+    check(lambda x: F.multilabel_margin_loss(x, labels, reduction=reduction), f(3, 4))
+    check(lambda x: F.multilabel_margin_loss(x, labels[0], reduction=reduction), f(4))
+
+
 def test_factories(check):
     check(lambda x: x + torch.arange(4), f(4))
     check(lambda x: x + torch.arange(1, 9, 2), f(4))

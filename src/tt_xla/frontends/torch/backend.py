@@ -35,6 +35,7 @@ from tt_xla.frontends.torch.private.dynamo import config, never_trace_module
 from tt_xla.frontends.torch.private.dynamo_patches import current_compilation
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
 from tt_xla.frontends.torch.private.names import optional
+from tt_xla.frontends.torch.private.patches import compiling
 from tt_xla.frontends.torch.rng_state import describe_random_ops
 from tt_xla.frontends.torch.saved import lay_out_saved, report_strides, take_strides
 from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_program
@@ -90,7 +91,7 @@ def tt(
     """
     register()
     _check_minifier()
-    with in_torch_classes(), stage(AUTOGRAD):
+    with in_torch_classes(), compiling(), stage(AUTOGRAD):
         own = mode_options(mode) if mode else compile_options(options or {})
         settings.current().with_own(own)  # raises if an option is bad
         frame_settings.apply()

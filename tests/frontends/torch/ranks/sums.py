@@ -1,4 +1,4 @@
-"""A rank that adds tensors with another one, and reports the bits; or, with ``mesh``, a mesh of two chips that does."""
+"""A rank that adds tensors with others, and reports the bits; or, with ``mesh``, a mesh of as many chips that does."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from launch import begin, report
 
-SHAPES = ((64, 64), (32, 96), (128, 32), (5, 7), (33,), (2, 3, 64))
+CHIPS = 4
+SHAPES = ((128, 128), (32, 96), (256, 128), (5, 7), (33,), (2, 3, 64))
 
 
 def parts(shape, dtype):
     generator = torch.Generator().manual_seed(sum(shape))
-    return [torch.randn(shape, generator=generator).to(dtype) for _ in range(2)]
+    return [torch.randn(shape, generator=generator).to(dtype) for _ in range(CHIPS)]
 
 
 def bits(tensor):
@@ -38,7 +39,7 @@ def of_mesh():
     import jax
     from jax.sharding import Mesh, PartitionSpec
 
-    mesh = Mesh(np.array(jax.devices("tt")), ("x",))
+    mesh = Mesh(np.array(jax.devices("tt")[:CHIPS]), ("x",))
     add = jax.jit(
         jax.shard_map(
             lambda x: jax.lax.psum(x[0], "x"), mesh=mesh, in_specs=PartitionSpec("x"), out_specs=PartitionSpec()

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from tt_xla.frontends.torch import losses
 from tt_xla.frontends.torch.aten.registry import LOWERINGS
 from tt_xla.frontends.torch.cells import CELL_KERNELS
 from tt_xla.frontends.torch.drawn import DRAWN, RANDOM
@@ -45,7 +44,7 @@ def _table() -> dict[OpOverload, Decomposition]:
         aten.split_copy.Tensor: _split_copy,
         **{getattr(aten, name).default: rule for name, rule in CELL_KERNELS.items()},
     }
-    known = decomposition_table | CORRECTED | _foreach_decompositions() | STEPS | DRAWN | added | _WITH_FACTOR
+    known = decomposition_table | _foreach_decompositions() | STEPS | DRAWN | added | _WITH_FACTOR
     excluded = {*LOWERINGS, *undecomposed}
     known = {op: rule for op, rule in known.items() if op not in excluded and not _writes(op)}
     return known | {op: _if_symbolic(rule) for op, rule in _WITH_FACTOR.items() if op in LOWERINGS}
@@ -222,10 +221,6 @@ def _as_strided_scatter(
     return written.view(memory.shape).permute([order.index(axis) for axis in range(tensor.dim())])
 
 
-CORRECTED: dict[OpOverload, Decomposition] = {aten.multilabel_margin_loss_forward.default: losses.forward}
-"""Ops whose results have another shape by PyTorch's decomposition than by its kernels."""
-
-
 def _nan_to_num(x: torch.Tensor, *numbers: float | None, **named: float | None) -> torch.Tensor:
     """Replaces real and imaginary parts separately; torch's own decomposition refuses complex numbers."""
     if x.is_complex():
@@ -233,4 +228,4 @@ def _nan_to_num(x: torch.Tensor, *numbers: float | None, **named: float | None) 
     return decomposition_table[aten.nan_to_num.default](x, *numbers, **named)
 
 
-__all__ = ["CORRECTED", "decompositions"]
+__all__ = ["decompositions"]

@@ -273,10 +273,8 @@ def _contiguous(shape: Shape, dtype: torch.dtype) -> Output:
 
 def _called(kind: Kind, operands: Sequence[torch.Tensor], scalars: Sequence[float]) -> Any:
     """Returns the op's results for some operands."""
-    from tt_xla.frontends.torch.aten.decompositions import CORRECTED
-
     args, kwargs = fill(kind.template, operands, scalars)
-    return CORRECTED.get(kind.op, kind.op)(*args, **kwargs)
+    return kind.op(*args, **kwargs)
 
 
 def _checked_graph(kind: Kind, scalars: Sequence[float]) -> torch.fx.Graph:

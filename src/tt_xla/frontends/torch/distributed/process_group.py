@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -39,10 +40,14 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)
-        _check_chips()
-        self._transport = Transport(store, rank, size, timeout, self._global_rank)
+        group = weakref.ref(self)
+        self._transport = Transport(store, rank, size, lambda place: _global_rank(group(), place))
+        self._transport.connect(timeout)
         self._name = self._description = ""
         self._store = store
+
+    supports_splitting = supports_coalescing = supports_tensor_alloc = supports_shrinking = False
+    """What PyTorch asks the backend of a device, which is the group itself."""
 
     def getBackendName(self) -> str:
         return chips.DEVICE_TYPE
@@ -117,12 +122,8 @@ class ProcessGroupTT(dist.ProcessGroup):
         return self.allgather(columns, input_list, opts)
 
     def _allgather_base(self, output: torch.Tensor, input: torch.Tensor, opts: Any = None) -> Any:
+        _check_fit("all_gather_single", output, input, self.size())
         parts = self._gathered(input, f"all_gather of {_text(input)} into {_text(output)}")
-        if output.numel() != input.numel() * self.size():
-            raise ValueError(
-                f"all_gather_into_tensor: {self.size()} tensors of shape {[*input.shape]} do not fill one of shape "
-                f"{[*output.shape]}. Stack or join them along the first dimension."
-            )
         _write([output], [torch.stack(parts)])
         return FinishedWork([output])
 
@@ -140,6 +141,8 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def scatter(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
         for position, output in enumerate(output_tensors):
+            for tensor in input_tensors[position] if self.rank() == opts.rootRank else ():
+                _check_fit("scatter", tensor, output, 1)
             self._agree(f"scatter(src={opts.rootRank}) of {_text(output)}")
             content = torch.zeros(output.nbytes * self.size(), dtype=torch.uint8, device="cpu")
             if self.rank() == opts.rootRank:
@@ -152,6 +155,8 @@ class ProcessGroupTT(dist.ProcessGroup):
     def reduce_scatter(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
         kind = _kind(opts.reduceOp)
         for output, parts in zip(output_tensors, input_tensors, strict=True):
+            for part in parts:
+                _check_fit("reduce_scatter", part, output, 1)
             call = f"reduce_scatter({kind}) of {' '.join(map(_text, parts))}"
             given = [_scaled(part, opts.reduceOp) for part in parts]
             received = self._exchanged(given, [output] * self.size(), call)
@@ -162,11 +167,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         return self.reduce_scatter(output_tensors, input_tensors, opts)
 
     def _reduce_scatter_base(self, output: torch.Tensor, input: torch.Tensor, opts: Any) -> Any:
-        if input.numel() != output.numel() * self.size():
-            raise ValueError(
-                f"reduce_scatter_tensor: a tensor of shape {[*input.shape]} has no {self.size()} parts of shape "
-                f"{[*output.shape]}. The input has as many elements as all outputs."
-            )
+        _check_fit("reduce_scatter_single", input, output, self.size())
         return self.reduce_scatter([output], [input.reshape(self.size(), *output.shape).unbind()], opts)
 
     def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any) -> Any:
@@ -224,13 +225,6 @@ class ProcessGroupTT(dist.ProcessGroup):
         self._agree("barrier()")
         return FinishedWork([])
 
-    def _global_rank(self, rank: int) -> int:
-        """Returns the number of a process among all; that in the group while PyTorch does not know the group."""
-        try:
-            return dist.get_global_rank(self, rank)
-        except (KeyError, ValueError):
-            return rank
-
     def _check_own(self, tensor: torch.Tensor, outputs: Tensors) -> None:
         """Checks that the tensor of this rank fits its place among those that all ranks receive.
 
@@ -240,7 +234,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         place = outputs[self.rank()]
         if (tensor.dtype, tensor.numel()) != (place.dtype, place.numel()):
             raise ValueError(
-                f"all_gather: rank {self._global_rank(self.rank())} gives {_text(tensor)}, and its place among the "
+                f"all_gather: rank {_global_rank(self, self.rank())} gives {_text(tensor)}, and its place among the "
                 f"outputs is {_text(place)}. Each output has the shape and dtype of what its rank gives."
             )
 
@@ -306,6 +300,28 @@ class _Message(dist.Work):
         return FinishedWork(self._result).get_future()
 
 
+def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
+    """Returns the number of a process among all, from that in a group; the same if PyTorch does not know the group."""
+    try:
+        return rank if group is None else dist.get_global_rank(group, rank)
+    except (KeyError, ValueError):
+        return rank
+
+
+def _check_fit(call: str, tensor: torch.Tensor, output: torch.Tensor, count: int) -> None:
+    """Checks that a tensor is ``count`` times an output, before other ranks wait for it.
+
+    Raises:
+        ValueError: it has another number of elements or another dtype.
+    """
+    if (tensor.dtype, tensor.numel()) != (output.dtype, output.numel() * count):
+        raise ValueError(
+            f"{call}: the input is {_text(tensor)} and the output {_text(output)}. They have one dtype, and the larger "
+            "one has as many elements as there are ranks times those of the smaller one."
+        )
+
+
+@functools.cache
 def _check_chips() -> None:
     """Checks that each process of this host has a chip.
 
@@ -344,6 +360,8 @@ def _text(tensor: torch.Tensor) -> str:
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     """Returns the elements of a tensor as uint8 on the CPU, in the order of its dimensions."""
+    if tensor.device.type == chips.DEVICE_TYPE:
+        _check_chips()
     return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
 
 
@@ -352,10 +370,10 @@ def _tensor(content: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     return content.view(like.dtype).reshape(like.shape)
 
 
-@torch.no_grad()
 def _write(targets: Tensors, values: Tensors) -> None:
     for target, value in zip(targets, values, strict=True):
-        target.copy_(value.reshape(target.shape))
+        with torch.inference_mode() if target.is_inference() else torch.no_grad():
+            target.copy_(value.reshape(target.shape))
 
 
 __all__ = ["ProcessGroupTT"]

@@ -69,10 +69,11 @@ def _is_silicon() -> bool:
 
 
 def _plain(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:
-    total = functools.reduce(_PLAIN[kind], parts)
     if kind != "mean":
-        return total
-    return total / len(parts) if total.is_floating_point() or total.is_complex() else total // len(parts)
+        return functools.reduce(_PLAIN[kind], parts)
+    if parts[0].is_floating_point() or parts[0].is_complex():
+        return functools.reduce(operator.add, parts) / len(parts)
+    return functools.reduce(operator.add, [part.to(torch.int64) for part in parts]) // len(parts)  # no sum wraps
 
 
 __all__ = ["REDUCTIONS", "reduced", "reduced_part"]

@@ -27,18 +27,19 @@ class Transport:
         store: the store of the group.
         rank: number of this process in the group.
         size: number of processes.
-        timeout: how long a rank waits for the others.
         global_rank: returns the number of a process among all, from that in the group.
     """
 
-    def __init__(
-        self, store: dist.Store, rank: int, size: int, timeout: timedelta, global_rank: Callable[[int], int]
-    ) -> None:
-        self.gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
-        self._store, self._rank, self._size = store, rank, size
-        self._timeout, self._global_rank = timeout, global_rank
+    gloo: dist.ProcessGroupGloo
+
+    def __init__(self, store: dist.Store, rank: int, size: int, global_rank: Callable[[int], int]) -> None:
+        self._store, self._rank, self._size, self._global_rank = store, rank, size, global_rank
         self._count = 0
         self._call = ""
+
+    def connect(self, timeout: timedelta) -> None:
+        """Connects the ranks. Each waits for the others for a time, here and later."""
+        self.gloo = dist.ProcessGroupGloo(self._store, self._rank, self._size, timeout)
 
     def agree(self, call: str) -> None:
         """Waits for all ranks and compares what they call.
@@ -130,7 +131,7 @@ class Transport:
         except RuntimeError as error:
             raise CollectiveError(
                 f"Rank {self._global_rank(self._rank)} {message} {self._name(rank)}, which has ended, or did not come "
-                f"within {self._timeout}.",
+                "within the timeout of the group.",
                 hint=_said(error),
             ) from error
 
@@ -142,7 +143,7 @@ class Transport:
             raise CollectiveError(
                 f"Rank {self._global_rank(self._rank)} waited in {self._call} (number {self._count} of its group): "
                 f"{self._who_is_missing()}.",
-                hint=f"A rank has ended, or waits elsewhere for longer than {self._timeout}. {_said(error)}",
+                hint=f"A rank has ended, or waits elsewhere for longer than the timeout of the group. {_said(error)}",
             ) from error
 
     def _who_is_missing(self) -> str:
@@ -185,8 +186,10 @@ def _last(call: tuple[int, str] | None) -> str:
 
 
 def _said(error: RuntimeError) -> str:
-    """Returns gloo's words, which begin with a place in its sources and may have other things at their end."""
-    return f"Gloo says: {str(error).splitlines()[0].partition('] ')[2].partition('. This')[0]}."
+    """Returns gloo's words, which may begin with a place in its sources and end with other things."""
+    line = str(error).partition("\n")[0]
+    words = line.partition("] ")[2] if line.startswith("[") else line
+    return f"Gloo says: {words.partition('. This')[0]}."
 
 
 __all__ = ["Transport"]

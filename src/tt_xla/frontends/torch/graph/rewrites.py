@@ -8,15 +8,15 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from tt_xla.frontends.torch import losses
-from tt_xla.frontends.torch.private.functions import flex_math_attention
+from tt_xla.frontends.torch.private.functions import (
+    flex_math_attention,
+)
 
 
 def rewrite(graph_module: torch.fx.GraphModule) -> None:
     """Replaces functions that have fused kernels by plain ops: fused kernels differ by device and hide their ops.
 
-    So are functions that PyTorch's decompositions compute otherwise than its kernels. Embeddings get dense gradients,
-    because the device has no sparse tensors.
+    Embeddings get dense gradients, because the device has no sparse tensors.
     """
     changed = False
     for node in graph_module.graph.nodes:
@@ -197,9 +197,6 @@ def encoder_layer(
 
 _PLAIN: dict[object, Callable[..., object]] = {
     torch.ops.higher_order.flex_attention: flex_math_attention,
-    torch.ops.aten.multilabel_margin_loss: losses.multilabel_margin_loss_op,
-    torch.ops.aten.multilabel_margin_loss.default: losses.multilabel_margin_loss_op,
-    F.multilabel_margin_loss: losses.multilabel_margin_loss,
     F.scaled_dot_product_attention: attention,
 }
 _PLAIN_BY_NAME = {

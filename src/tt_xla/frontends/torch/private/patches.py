@@ -5,18 +5,23 @@ Each replacement acts for the device ``tt`` alone and passes every other call on
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention import flex_attention
 
+from tt_xla.environment import launched_process
 from tt_xla.frontends.torch.private import rng_regions
+from tt_xla.frontends.torch.private.functions import decomposition_table
 from tt_xla.frontends.torch.private.names import names_of
 
 with names_of("patches"):
+    from torch._C import DispatchKey
     from torch._tensor_str import _tensor_str
     from torch.nn.attention.flex_attention import _validate_device
 
@@ -34,6 +39,23 @@ REPLACED = (
 """Owner and name of each attribute that :func:`apply` replaces, or the first mesh of chips: a class by its name."""
 
 
+class _Compilation(threading.local):
+    depth = 0
+
+
+_COMPILATION = _Compilation()
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Marks a block in which this thread compiles for ``tt``, where tensors may also be on the CPU."""
+    _COMPILATION.depth += 1
+    try:
+        yield
+    finally:
+        _COMPILATION.depth -= 1
+
+
 def apply(device_type: str) -> None:
     """Applies all replacements.
 
@@ -42,6 +64,7 @@ def apply(device_type: str) -> None:
     """
     _patch_printing(device_type)
     _patch_flex_attention(device_type)
+    _patch_multilabel_margin_loss(device_type)
     _patch_device_mesh(device_type)
 
 
@@ -62,6 +85,52 @@ def _patch_flex_attention(device_type: str) -> None:
             _validate_device(query, key, value)
 
     flex_attention._validate_device = validated
+
+
+def _patch_multilabel_margin_loss(device_type: str) -> None:
+    """Corrects PyTorch's decomposition for ``tt``: the loss of a single row has a dimension too many.
+
+    Before PyTorch 2.14 a loss has the margins of labels after the first -1 as well.
+
+    Tensors on ``tt``, and compilations for ``tt``, use :func:`_multilabel_margin_loss`; other backends keep PyTorch's
+    decomposition.
+    """
+    op = torch.ops.aten.multilabel_margin_loss_forward.default
+    original = decomposition_table[op]
+
+    @functools.wraps(original)
+    def decomposed(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, Any]:
+        is_ours = _COMPILATION.depth > 0 or input.device.type == device_type
+        return (_multilabel_margin_loss if is_ours else original)(input, target, reduction)
+
+    decomposition_table[op] = decomposed
+    op.py_kernels[DispatchKey.Autograd] = decomposed
+    op._dispatch_cache.clear()
+
+
+def _multilabel_margin_loss(input: torch.Tensor, target: torch.Tensor, reduction: int) -> tuple[torch.Tensor, Any]:
+    """Computes ``multilabel_margin_loss_forward``.
+
+    Args:
+        input: scores [N, C] or [C].
+        target: labels of the same shape; those of a row end before the first -1.
+        reduction: 0 for none, 1 for the mean, 2 for the sum.
+
+    Returns:
+        The loss, and a mask of the classes that are targets.
+    """
+    scores, labels = torch.atleast_2d(input), torch.atleast_2d(target)
+    class_count = scores.shape[1]
+    classes = torch.arange(class_count, device=target.device)
+    end = torch.where(labels == -1, classes, class_count).amin(-1, keepdim=True)
+    is_label = classes < end
+    label_scores = scores.gather(-1, torch.where(is_label, labels, 0))
+    is_target = (classes == torch.where(is_label, labels, -1).unsqueeze(-1)).any(1)
+    margins = (1 - label_scores.unsqueeze(-1) + scores.unsqueeze(1)).clamp_min(0) / class_count
+    counts = is_label.unsqueeze(-1) & ~is_target.unsqueeze(1)
+    loss = torch.where(counts, margins, 0).sum((1, 2))
+    loss = {0: lambda: loss.reshape(input.shape[:-1]), 1: loss.mean, 2: loss.sum}[reduction]()
+    return loss, is_target.to(input.dtype).reshape(target.shape)
 
 
 class MeshOfChips(DeviceMesh):
@@ -113,7 +182,9 @@ def _patch_device_mesh(device_type: str) -> None:
 
     @functools.wraps(initialise)
     def patched(self: DeviceMesh, device_type: str, *args: Any, **kwargs: Any) -> None:
-        if device_type in (own, "xla") and not torch.distributed.is_initialized():
+        launched = launched_process()
+        is_ranks = device_type == own and launched is not None and launched.size > 1  # PyTorch starts their group
+        if device_type in (own, "xla") and not is_ranks and not torch.distributed.is_initialized():
             device_type, self.__class__ = "xla", MeshOfChips
         elif device_type == own:
             rng_regions.install(own)
