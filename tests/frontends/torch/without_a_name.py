@@ -134,13 +134,29 @@ def sharded() -> Any:
     return type(xs.mark_sharding(torch.ones(2, 2, device="tt"), mesh, ("x", None))).__name__
 
 
+def ranks() -> Any:
+    import torch
+    import torch.distributed as dist
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, rand
+
+    import tt_torch  # noqa: F401
+
+    dist.init_process_group("tt", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        torch.manual_seed(0)
+        return rand(2, device_mesh=init_device_mesh("tt", (1,)), placements=[Shard(0)]).to_local().tolist()
+    finally:
+        dist.destroy_process_group()
+
+
 def checkpoints() -> Any:
     import torch_xla.experimental.distributed_checkpoint as module
 
     return module.CheckpointManager.__name__
 
 
-STEPS = (device, compiled, artifacts, chips, replicas, sharded, checkpoints)
+STEPS = (device, compiled, artifacts, chips, ranks, replicas, sharded, checkpoints)
 
 
 def main() -> None:
