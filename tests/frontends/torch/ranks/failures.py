@@ -31,6 +31,10 @@ try:
             )
         case "unfit output":
             dist.all_gather([torch.empty(2, 2, device="tt"), torch.empty(3, device="tt")], x)
+        case "unfit part":
+            dist.scatter(x[0], [torch.ones(2), torch.ones(3)] if rank == 1 else None, 1)
+        case "other dtype":
+            dist.reduce_scatter_single(torch.zeros(1, 2, dtype=torch.int32, device="tt"), x)
         case "late" if rank == 1:
             time.sleep(9)
         case "killed before a message":

@@ -41,13 +41,12 @@ class ProcessGroupTT(dist.ProcessGroup):
     def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)
         group = weakref.ref(self)
-        self._transport = Transport(store, rank, size, lambda place: _global_rank(group(), place))
-        self._transport.connect(timeout)
+        self._transport = Transport(store, rank, size, timeout, lambda place: _global_rank(group(), place))
         self._name = self._description = ""
         self._store = store
 
     supports_splitting = supports_coalescing = supports_tensor_alloc = supports_shrinking = False
-    """What PyTorch asks the backend of a device, which is the group itself."""
+    """PyTorch asks the backend of a device for these features, and the group is its own backend."""
 
     def getBackendName(self) -> str:
         return chips.DEVICE_TYPE

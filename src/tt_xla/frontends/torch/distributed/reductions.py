@@ -1,4 +1,4 @@
-"""What a rank computes from the tensors of all ranks: TT-NN's reductions between chips, in their order."""
+"""Reductions of the tensors of all ranks, in the order in which TT-NN reduces between chips."""
 
 from __future__ import annotations
 
@@ -50,18 +50,23 @@ def reduced(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:
         parts: CPU tensors of one shape, in the order of the ranks.
         kind: a value of :data:`REDUCTIONS`.
     """
-    on_chip = _ON_CHIP.get(parts[0].dtype)
-    if on_chip is None or kind in ("and", "or", "xor"):
+    on_chip = _type_on_chip(parts[0], kind)
+    if on_chip is None:
         return _plain(parts, kind)
     return reduced_everywhere(parts, kind, parts[0].shape, on_chip, silicon=_is_silicon()).to(parts[0].dtype)
 
 
 def reduced_part(parts: Sequence[torch.Tensor], rank: int, kind: str) -> torch.Tensor:
     """Returns what one rank gets from the parts that all send to it; otherwise as :func:`reduced`."""
-    on_chip = _ON_CHIP.get(parts[0].dtype)
-    if on_chip is None or kind in ("and", "or", "xor"):
+    on_chip = _type_on_chip(parts[0], kind)
+    if on_chip is None:
         return _plain(parts, kind)
     return reduced_at(parts, rank, kind, on_chip, silicon=_is_silicon()).to(parts[0].dtype)
+
+
+def _type_on_chip(part: torch.Tensor, kind: str) -> DataType | None:
+    """Returns the type in which TT-NN reduces; None for what it does not reduce, or not in the tensor's own dtype."""
+    return None if kind in ("and", "or", "xor") else _ON_CHIP.get(part.dtype)
 
 
 def _is_silicon() -> bool:

@@ -27,19 +27,17 @@ class Transport:
         store: the store of the group.
         rank: number of this process in the group.
         size: number of processes.
+        timeout: how long a rank waits for the others.
         global_rank: returns the number of a process among all, from that in the group.
     """
 
-    gloo: dist.ProcessGroupGloo
-
-    def __init__(self, store: dist.Store, rank: int, size: int, global_rank: Callable[[int], int]) -> None:
+    def __init__(
+        self, store: dist.Store, rank: int, size: int, timeout: timedelta, global_rank: Callable[[int], int]
+    ) -> None:
+        self.gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
         self._store, self._rank, self._size, self._global_rank = store, rank, size, global_rank
         self._count = 0
         self._call = ""
-
-    def connect(self, timeout: timedelta) -> None:
-        """Connects the ranks. Each waits for the others for a time, here and later."""
-        self.gloo = dist.ProcessGroupGloo(self._store, self._rank, self._size, timeout)
 
     def agree(self, call: str) -> None:
         """Waits for all ranks and compares what they call.
