@@ -27,9 +27,9 @@ from tt_xla.log import logger
 LIMIT_BYTES = 4 << 30
 """Size of the entries of all kinds that the cache keeps."""
 
-KINDS = ("frames", "fused", "graphs", "loaders", "plans", "programs")
+KINDS = ("frames", "fused", "graphs", "loaders", "made", "programs")
 """Kinds of entries: functions that dynamo traced, libraries of fused kernels, traced graphs of earlier versions of this
-package, which are now in PyTorch's cache, variants of model loaders, places of fused kernels in programs, compiled
+package, which are now in PyTorch's cache, variants of model loaders, programs whose fused kernels were made, compiled
 programs."""
 
 _MAGIC = b"TTXLAC01"
@@ -134,6 +134,18 @@ class DiskCache:
             log("The cache entry %s is not written, so the next process makes it again: %s", path, error)
             return
         self._bound(len(data))
+
+    @contextlib.contextmanager
+    def alone(self, kind: str) -> Iterator[None]:
+        """Waits until no other process is in here for a kind of entries, where the system can tell."""
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(ImportError, OSError):  # no such locks on Windows, or a folder for reading alone
+                import fcntl
+
+                self.folder.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((self.folder / f".{kind}.lock").open("w"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def add(self, kind: str, key: str, contents: bytes) -> None:
         """Stores one of several entries of a key, for :meth:`candidates`."""

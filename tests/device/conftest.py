@@ -26,7 +26,9 @@ from tt_xla.ir.program import (
     Role,
     TensorSpec,
 )
-from tt_xla.runtime import Device, ahead
+from tt_xla.runtime import Device
+from tt_xla.runtime.emulator import library
+from tt_xla.runtime.emulator.fused import engine
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.executable import MeshExecutable
 from tt_xla.runtime.mesh.expansion import expand
@@ -202,14 +204,15 @@ def cache(tmp_path, monkeypatch, cache_of_the_session):
 
 @pytest.fixture
 def no_libraries(cache):
-    """Has the test compile its fused kernels itself."""
+    """Has the test compile its fused kernels itself, but not what all programs share."""
+    library.library()
     (cache / "fused").unlink()
 
 
 @pytest.fixture
 def load(device, function_builder, make_program, monkeypatch, cache):
     """Loads a program with ``TTXLA_EMULATOR_CHAINS`` at this mode, which was not long in the making."""
-    monkeypatch.setattr(ahead.AHEAD, "end", lambda: 0.0)
+    monkeypatch.setattr(engine, "making_seconds", lambda: 0.0)
 
     def load(make, mode="now"):
         monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", mode)

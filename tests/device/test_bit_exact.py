@@ -14,6 +14,7 @@ import torch
 
 from tt_xla.ir.layout import BufferType, DataType, MemoryLayout, TensorLayout
 from tt_xla.ir.program import TensorSpec
+from tt_xla.runtime.emulator import library
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.bit_exact import matrix_unit, native
 from tt_xla.runtime.emulator.containers import CONTAINERS, hold
@@ -167,7 +168,7 @@ def test_no_elements_are_no_fault(op: str, attributes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("phases", [1, 2, 3, 4])
 @pytest.mark.parametrize("wide", [True, False])
 def test_the_product_in_cpp_has_the_bits_of_the_one_in_torch(phases: int, wide: bool) -> None:
-    if native.function() is None:
+    if library.library() is None:
         pytest.skip("There is no C++ compiler.")
     generator = torch.Generator().manual_seed(phases)
     scale = torch.randint(-60, 60, (3, 70), generator=generator).float()

@@ -77,9 +77,20 @@ def test_tensors_live_until_the_function_returns():
     "tensor", [torch.ones(2, 3, dtype=torch.float64), torch.ones(3, 2).t()], ids=["float64", "transposed"]
 )
 def test_a_fused_kernel_makes_the_calls_for_other_tensors(tensor):
-    symbol, operand = Symbol(), Operand((2, 3), (3, 1), torch.float32)
-    call = fused_call(symbol, [operand], [operand], torch.empty(0), lambda x: x + 1, pytest.fail)
+    calls, operand = [], Operand((2, 3), (3, 1), torch.float32)
+    arena = torch.empty(64, dtype=torch.uint8)
+    call = fused_call(
+        lambda *pointers: calls.append(pointers), [operand], [operand], lambda: arena, lambda x: x + 1, pytest.fail
+    )
     assert torch.equal(call(tensor), tensor + 1)
-    assert symbol.calls == []
-    call(torch.ones(2, 3))
-    assert len(symbol.calls) == 1
+    assert calls == []
+    given = torch.ones(2, 3)
+    result = call(given)
+    ((inputs, results, memory),) = calls
+    assert ([*inputs], [*results], memory) == ([given.data_ptr()], [result.data_ptr()], arena.data_ptr())
+
+
+def test_a_fused_kernel_that_says_it_cannot_makes_the_calls():
+    operand, arena = Operand((2, 3), (3, 1), torch.float32), torch.empty(64, dtype=torch.uint8)
+    call = fused_call(lambda *_: 1, [operand], [operand], lambda: arena, lambda x: x + 1, pytest.fail)
+    assert torch.equal(call(torch.ones(2, 3)), torch.full((2, 3), 2.0))

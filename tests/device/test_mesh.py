@@ -15,7 +15,8 @@ from tt_xla.errors import ExecutionError, ResourceExhaustedError
 from tt_xla.ir.mesh import Mesh, Sharding
 from tt_xla.ir.program import MemoryPlan, Role
 from tt_xla.runtime import Device, recorded_runs
-from tt_xla.runtime.emulator.fused import build, engine
+from tt_xla.runtime.emulator import library
+from tt_xla.runtime.emulator.fused import build
 from tt_xla.runtime.mesh.shards import join, split
 
 pytestmark = [pytest.mark.usefixtures("same_bits_on_workers"), pytest.mark.quick]
@@ -197,11 +198,12 @@ def test_observers_of_runs_see_the_tensors_before_they_are_split(function_builde
 
 @pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
 def test_chips_share_the_text_of_a_fused_kernel(stacks, function_builder, on_mesh, monkeypatch, tmp_path):
-    """Eight chips compute the same ops on their shards, so one C++ function serves all of them."""
+    """Eight chips compute the same ops on their shards: before and after the exchange one C++ function each."""
     monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "now")
     monkeypatch.setenv("TTXLA_CACHE", str(tmp_path))
-    sources, library = [], engine.library
-    monkeypatch.setattr(engine, "library", lambda source: sources.append(source) or library(source))
+    sources, compiled = [], build.Build.of
+    library.library()
+    monkeypatch.setattr(build.Build, "of", lambda source, **more: sources.append(source) or compiled(source, **more))
     mesh = MESHES[8,]
     f = function_builder("main")
     x, y = f.argument((4, 64), "bf16"), f.argument((4, 64), "bf16")
@@ -217,8 +219,8 @@ def test_chips_share_the_text_of_a_fused_kernel(stacks, function_builder, on_mes
     expected = x - (x * y + x).reshape(8, 4, 64).float().sum(0).bfloat16().repeat(8, 1)
     for _ in range(4):
         assert torch.equal(run(executable, x, y)[0], expected)
-    assert executable.executable.fused.count == 8
-    assert {source.count('extern "C"') for source in sources} == {1}  # also those of workers with some of the chips
+    assert executable.executable.fused.count == 2
+    assert {source.count("static __attribute__") for source in sources} == {2}  # also those of workers with some chips
 
 
 # Stacked shards

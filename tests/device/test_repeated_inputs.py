@@ -17,7 +17,7 @@ from tt_xla.runtime.emulator.fast import onednn
 
 pytestmark = pytest.mark.skipif(not onednn.available(torch.float32), reason="this CPU has no oneDNN")
 
-ROWS, SIZE = 48, 160
+ROWS, SIZE = 200, 160
 
 
 @pytest.fixture

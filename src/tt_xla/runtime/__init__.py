@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tt_xla.runtime.ahead import compile_ahead
     from tt_xla.runtime.device import Device, MemoryReport, get_device, is_open, wait
     from tt_xla.runtime.executable import Counters, Executable
     from tt_xla.runtime.observation import recorded_runs
@@ -22,7 +21,6 @@ __all__ = [
     "Device",
     "Executable",
     "MemoryReport",
-    "compile_ahead",
     "get_device",
     "is_open",
     "recorded_runs",
@@ -34,7 +32,6 @@ _HOMES = {
     "Device": "device",
     "Executable": "executable",
     "MemoryReport": "device",
-    "compile_ahead": "ahead",
     "get_device": "device",
     "is_open": "device",
     "recorded_runs": "observation",

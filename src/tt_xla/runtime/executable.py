@@ -30,9 +30,8 @@ from tt_xla.runtime.emulator import nans
 from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Weighted
-from tt_xla.runtime.emulator.fused import packed
-from tt_xla.runtime.emulator.fused.engine import Failed, FusedKernels
-from tt_xla.runtime.emulator.fused.plan import Plan, may_be_fused
+from tt_xla.runtime.emulator.fused.engine import FusedKernels
+from tt_xla.runtime.emulator.fused.plan import may_be_fused
 from tt_xla.runtime.first_run import FirstRun
 from tt_xla.runtime.ownership import copy_unless_donated, owned_results
 from tt_xla.runtime.steps import CONTROL, code_of
@@ -40,7 +39,7 @@ from tt_xla.runtime.torch_state import settled
 from tt_xla.runtime.traces import Phase, Traces, trace_calls
 from tt_xla.runtime.transfer import ArgumentReader, Version, declared
 from tt_xla.runtime.traps import Trapping, traps_of
-from tt_xla.runtime.weights import ProgramWeights, Spare
+from tt_xla.runtime.weights import ProgramWeights, Spare, WeightedCall
 from tt_xla.stage_times import FIRST_RUN, stage
 from tt_xla.target import Target, load_target
 
@@ -79,6 +78,8 @@ class _Bound:
     """The function over ``calls``, or over fused kernels. None until the function first runs."""
     calls: list[Call] = field(default_factory=lambda: [])
     """One call for each step of ``code``; empty until the function first runs."""
+    weighted: dict[int, WeightedCall] = field(default_factory=lambda: {})
+    """Calls that prepare their weights, by the positions of their steps."""
 
 
 class Executable:
@@ -337,26 +338,14 @@ class Executable:
     # Fused kernels
 
     def _fused_kernels(self) -> FusedKernels:
-        this = weakref.proxy(self)
-        enabled = (
-            self.uses_fused_kernels and self._trapping is None and self.program.options.get("numerics") != "bit_exact"
-        )
-        return FusedKernels(lambda failed: this._plans(failed), enabled=enabled)
+        exact_bits = self.program.options.get("numerics") == "bit_exact"
+        return FusedKernels(enabled=self.uses_fused_kernels and self._trapping is None and not exact_bits)
 
     def _makes_all_fresh(self) -> bool:
         values = self._entry.results
         specs = [self._entry.values[value] for value in values]
         as_declared = [(CONTAINERS[spec.layout.dtype], spec.shape) for spec in specs] == self._declared
         return as_declared and len({*values}) == len(values) and self.fused.fresh[self._entry.name].issuperset(values)
-
-    def _plans(self, failed: Failed) -> dict[str, Plan]:
-        """Returns a plan for each function that runs repeatedly; a plan calls ``failed`` when a fused kernel fails."""
-        names = {function.name for function in self.program.functions if function.kind is not FunctionKind.CONST_EVAL}
-        return {
-            name: Plan(bound.code, bound.calls, failed)
-            for name, bound in self._bound.items()
-            if name in names and bound.calls
-        }
 
     # Binding
 
@@ -373,7 +362,7 @@ class Executable:
         else:
             checked = [self._checked(first_run, function, *pair) for pair in zip(steps, calls, strict=True)]
             repeats = function.kind is not FunctionKind.CONST_EVAL
-            recording = self.fused.recording(bound.code, calls, checked) if repeats else None
+            recording = self.fused.recording(bound.code, calls, checked, bound.weighted) if repeats else None
             linked = recording or bound.code.link(checked)
         if environment.program_cache_enabled():
             bound.calls, bound.linked = calls, linked
@@ -381,7 +370,10 @@ class Executable:
 
     def _calls(self, function: Function, code: Code) -> list[Call]:
         """Returns the calls of a function's steps. What can be seen of a NaN is the same in every run."""
+        bound = self._bound[function.name]
+        bound.weighted.clear()
         calls = [self._call(function, step) for step in code.steps]
+        bound.weighted.update({position: call for position, call in enumerate(calls) if isinstance(call, WeightedCall)})
         if self._trapping is not None:
             pairs = zip(code.steps, calls, strict=True)
             calls = [self._trapping.checked(function, step, call) for step, call in pairs]
@@ -418,7 +410,6 @@ class Executable:
         if not environment.program_cache_enabled():  # it is bound anew in each run, and prepared weights would stay
             return kernel.call
         may_release = self.releases_weights and self._trapping is None  # a check may read the operands of a call
-        kernel = packed.instead_of(kernel, step) if self.fused.enabled else kernel
         call = self._weights.bind(function.name, step.inputs[1], kernel, may_release=may_release)
         if call is None:
             return kernel.call
@@ -441,7 +432,7 @@ class Executable:
     @stage(FIRST_RUN)
     def _run_first(self, arguments: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Runs the entry with the checks of the first run."""
-        self.fused.begin(step for bound in self._bound.values() for step in bound.code.steps)
+        self.fused.begin()
         self.const_evals.clear()  # a first run that failed left results; memory accounting expects none
         # A made-up chip has no memory to account for.
         target = self.device.target if isinstance(self.device.target, Target) else None

@@ -58,6 +58,21 @@ class WeightedCall:
                 return self._call(input, weights, *rest)
         return self._with_prepared(input, prepared, *rest)
 
+    def prepared(self, weights: torch.Tensor) -> torch.Tensor:
+        """Returns the prepared form of weights, which is made when they are first seen.
+
+        Raises:
+            RuntimeError: it could not be made, which was reported.
+        """
+        seen = self._seen
+        if seen is None or seen() is not weights:
+            self._prepared, self._seen = None, weakref.ref(weights)
+        if self._prepared is None:
+            self._prepared = self._prepare(weights)
+            if self._prepared is None:
+                raise RuntimeError("weights could not be prepared")
+        return self._prepared
+
     def has_prepared(self, weights: torch.Tensor) -> bool:
         """Returns whether the call holds a prepared form of these weights and does not read the weights any more."""
         return self._prepared is not None and self._seen is not None and self._seen() is weights
@@ -159,7 +174,7 @@ class ProgramWeights:
             return None
         call = WeightedCall(kernel)
         self._calls.append(call)
-        if may_release and not kernel.keeps_weights and entry_value not in self._inputs:
+        if may_release and entry_value not in self._inputs:
             self._releasing.setdefault(entry_value, []).append(call)
         return call
 

@@ -43,7 +43,6 @@ from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
 from tt_xla.frontends.torch.unwrapped import unwrapped, updated_inputs
 from tt_xla.progress import show_progress
-from tt_xla.runtime import compile_ahead
 from tt_xla.stage_times import AUTOGRAD, stage
 
 BoxedCall = Callable[[list[Any]], Sequence[Any]]
@@ -252,6 +251,5 @@ def _compile_stages(
 
 frame_settings.install(tt)
 show_progress()
-compile_ahead()
 
 __all__ = ["TORCH_OPTIONS", "clear_programs", "compiled_programs", "tt"]

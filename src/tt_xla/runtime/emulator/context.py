@@ -34,8 +34,6 @@ class Weighted:
     """Turns prepared weights back into weights, which have all bits that the matrix unit reads."""
     keeps_bits: bool = False
     """Whether restored weights have all bits of those that were prepared."""
-    keeps_weights: bool = False
-    """Whether the weights' own bytes must stay, because fused kernels may read them."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from tt_xla.runtime.emulator.approximations import APPROXIMATIONS
 from tt_xla.runtime.emulator.tables import in_halves, table
 
 Tensor = torch.Tensor
@@ -57,13 +58,6 @@ class Function:
     cpp: str = ""
     """C++ expression of the float ``{x}`` and the parameter ``{p}`` with the bits of ``compute``; empty where there is
     none."""
-    bfloat16_cpp: str = ""
-    """C++ expression with the bits of ``compute`` for bfloat16, before it is rounded, where ``cpp`` has others."""
-    follows_library: bool = False
-    """Whether ``cpp`` follows a function of a library, which other CPUs and versions compute in another way. It is
-    tried before it is used."""
-    slow_cpp: bool = False
-    """Whether torch is quicker than ``cpp`` on large tensors."""
     post_op: PostOp | None = None
     """The function as oneDNN's post-op; None where oneDNN has no such function."""
     ends_products: bool = False
@@ -170,7 +164,6 @@ def _sqrt(x: Tensor) -> Tensor:
     return root
 
 
-_gelu = in_whole_vectors(F.gelu)
 _GELU_ENDS = np.array((0.5, 1.0, 1.5, 2.0, 3.0), np.float32)
 """Values of |x| at which the lines of ``gelu_approx`` meet."""
 _GELU_SLOPES = in_halves(0.1928, 0.4939, 0.6188, 0.6099, 0.5402, 0.5)
@@ -192,8 +185,6 @@ def _gelu_approx(x: Tensor) -> Tensor:
 
 
 _mish = in_whole_vectors(F.mish)
-_sigmoid = in_whole_vectors(torch.sigmoid)
-_silu = in_whole_vectors(F.silu)
 _float_atanh = in_whole_vectors(torch.atanh)
 _power = in_whole_vectors(torch.pow)
 
@@ -234,15 +225,12 @@ FUNCTIONS: dict[str, Function] = {
     "cos": Function(torch.cos),
     "erf": Function(_erf),
     "erfc": Function(torch.erfc),
-    "exp": Function(torch.exp),
+    "exp": Function(APPROXIMATIONS["exp"], cpp="exponential({x})"),
     "expm1": Function(torch.expm1),
     "floor": Function(torch.floor, keeps_integers=True),
     "gelu": Function(
-        _gelu,
+        APPROXIMATIONS["gelu"],
         cpp="gelu({x})",
-        bfloat16_cpp="without_denormals(gelu({x}))",
-        follows_library=True,
-        slow_cpp=True,
         post_op=PostOp("gelu", algorithm="none", approximates=True),
         ends_products=True,
     ),
@@ -251,7 +239,7 @@ FUNCTIONS: dict[str, Function] = {
     "isfinite": Function(torch.isfinite, keeps_integers=True),
     "log": Function(torch.log),
     "log1p": Function(torch.log1p),
-    "logical_not": Function(torch.logical_not, keeps_integers=True),
+    "logical_not": Function(torch.logical_not, keeps_integers=True, cpp="({x} == 0 ? 1 : 0)"),
     "mish": Function(_mish, ends_products=True),
     "neg": Function(torch.neg, keeps_integers=True, commutes_with_rounding=True, cpp="(-({x}))"),
     "reciprocal": Function(torch.reciprocal, cpp="(1.0f / ({x}))"),
@@ -267,20 +255,27 @@ FUNCTIONS: dict[str, Function] = {
     "round": Function(torch.round, keeps_integers=True),
     "rsqrt": Function(_rsqrt, cpp="(1.0f / std::sqrt({x}))"),
     "sigmoid": Function(
-        _sigmoid,
+        APPROXIMATIONS["sigmoid"],
         cpp="sigmoid({x})",
-        follows_library=True,
         post_op=PostOp("sigmoid", approximates=True),
         ends_products=True,
     ),
     "sign": Function(_sign, keeps_integers=True),
     "silu": Function(
-        _silu, cpp="silu({x})", follows_library=True, post_op=PostOp("swish", approximates=True), ends_products=True
+        APPROXIMATIONS["silu"],
+        cpp="silu({x})",
+        post_op=PostOp("swish", approximates=True),
+        ends_products=True,
     ),
     "sin": Function(torch.sin),
     "sqrt": Function(_sqrt, cpp="std::sqrt({x})"),
     "tan": Function(torch.tan),
-    "tanh": Function(torch.tanh, post_op=PostOp("tanh", approximates=True), ends_products=True),
+    "tanh": Function(
+        APPROXIMATIONS["tanh"],
+        cpp="hyperbolic_tangent({x})",
+        post_op=PostOp("tanh", approximates=True),
+        ends_products=True,
+    ),
     # With a parameter, as steps of other kernels; leaky_relu is an op too, with a kernel of its own.
     "add_unary_sfpu": Function(torch.add, is_op=False, cpp="(({x}) + {p})"),
     "div_unary_sfpu": Function(torch.div, is_op=False),

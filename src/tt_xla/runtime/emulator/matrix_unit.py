@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator import threads
+from tt_xla.runtime.emulator import sums
 
 Product = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """A bilinear function of activations and weights, such as a matmul or a convolution."""
@@ -170,7 +170,7 @@ def matmul_in_bfloat16_steps(a: torch.Tensor, b: torch.Tensor, config: Mapping[s
     dimension."""
 
     def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return threads.product(x.to(torch.float32), y.to(torch.float32))
+        return sums.product(x.to(torch.float32), y.to(torch.float32))
 
     total: torch.Tensor | None = None
     for start in range(0, a.shape[-1], K_STEP):

@@ -12,7 +12,6 @@ from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
-from tt_xla.runtime.emulator.fast.products import SMALL_PRODUCT
 from tt_xla.runtime.emulator.functions import activate
 from tt_xla.runtime.emulator.kernels.convolution import bfloat16_ends, convolve, row_major
 from tt_xla.runtime.emulator.windows import Geometry, Window, flattened
@@ -39,13 +38,7 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
     def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return flattened(convolution(geometry.input_image(input), weight, geometry.row(bias, context))).reshape(shape)
 
-    small = is_small(context, geometry)
-    return Weighted(call, convolution.prepared, with_prepared, convolution.restored, keeps_weights=small)
-
-
-def is_small(context: Context, geometry: Geometry) -> bool:
-    """Whether a convolution may be part of a fused kernel, which reads its weights as they are."""
-    return math.prod(context.result.shape) * math.prod(geometry.weight[1:]) <= SMALL_PRODUCT
+    return Weighted(call, convolution.prepared, with_prepared, convolution.restored)
 
 
 class _Convolution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +95,12 @@ class Build:
         """
         level = _level(optimize)
         key = _key(source, level, needs)
-        return cls(key, _load(key) or _compiled(source, key, level, needs or Needs()))
+        library = _load(key)
+        if library is None:
+            cache = disk_cache.current()
+            with contextlib.nullcontext() if cache is None else cache.alone(_KIND):  # one compiler at a time
+                library = _load(key) or _compiled(source, key, level, needs or Needs())
+        return cls(key, library)
 
     @classmethod
     def found(cls, source: str, *, optimize: bool = True, needs: Needs | None = None) -> Build | None:
@@ -115,15 +121,22 @@ class Build:
         """
         return CppFunction(self.library[name], parameters)
 
-    def fused_kernel(self, name: str, count: int) -> Callable[..., None]:
-        """Returns a function of the library that takes ``count`` pointers, for :func:`~.calls.fused_call`.
+    def fused_kernel(self, name: str) -> Callable[..., int]:
+        """Returns a function of the library that takes pointers to inputs, to results and to an arena, for
+        :func:`~.calls.fused_call`.
 
         Raises:
             AttributeError: the library has no such function.
         """
         function = self.library[name]  # as an attribute, library and function would keep each other alive
-        function.argtypes, function.restype = [ctypes.c_void_p] * count, None
+        function.argtypes, function.restype = [ctypes.c_void_p] * 3, ctypes.c_long
         return function
+
+    def link(self, pointers: Mapping[str, str], other: Build) -> None:
+        """Has function pointers of the library, by name, point to functions of another one."""
+        for name, target in pointers.items():
+            address = ctypes.cast(other.library[target], ctypes.c_void_p).value
+            ctypes.c_void_p.in_dll(self.library, name).value = address
 
 
 def _level(optimize: bool) -> str:

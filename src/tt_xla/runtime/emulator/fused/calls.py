@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 import torch
@@ -21,19 +20,18 @@ from tt_xla.runtime.emulator.fused.cpp import Operand, contiguous
 FUSED = "fused_kernel"
 """Name, in tracebacks, of the function that calls a fused kernel's steps one by one."""
 
-_WORTH_A_COPY = 1 << 12
-"""Elements from which torch's copy into rows is quicker than a loop across memory."""
-
 _GUARDED = """\
 def call({tensors}):
     if {differ}:
         return apart(one_by_one({tensors}), results)
     try:
 {body}
+        if function(inputs({pointers}), outputs({results}), arena().data_ptr()):
+            return apart(one_by_one({tensors}), results)
     except Exception as error:
         failed(error)
         return apart(one_by_one({tensors}), results)
-    return {outputs}
+    return {returned}
 """
 
 
@@ -108,50 +106,51 @@ class CppFunction:
 
 
 def fused_call(
-    function: Callable[..., None],
+    function: Callable[..., int],
     inputs: Sequence[Operand],
     results: Sequence[Operand],
-    memory: torch.Tensor,
+    arena: Callable[[], torch.Tensor],
     one_by_one: Callable[..., Any],
     failed: Callable[[Exception], None],
+    prepared: Mapping[int, Any] = MappingProxyType({}),
 ) -> Callable[..., Any]:
-    """Returns the call of a fused kernel.
+    """Returns the call of a fused kernel, which makes the calls of its steps where it cannot compute them.
 
     Args:
-        function: the compiled function of pointers to inputs, results and ``memory``.
+        function: the compiled function of pointers to inputs, to results and to the arena.
         inputs: how its inputs lie.
         results: how its results are to lie.
-        memory: scratch memory, or the number of rows along each dimension. It serves all calls: programs run one at a
-            time.
-        one_by_one: makes the calls of its steps, for inputs that lie otherwise and after an error.
+        arena: returns the memory that the function computes in. It serves all calls: programs run one at a time.
+        one_by_one: makes the calls of its steps, for inputs that lie otherwise, after an error, and where an index is
+            outside of its tensor, which is an error there.
         failed: takes an error of the call.
+        prepared: calls whose prepared weights stand for inputs, by position.
     """
     tensors, outputs = [f"a{n}" for n in range(len(inputs))], [f"o{n}" for n in range(len(results))]
-    body: list[str] = []
-    for name, operand in zip(tensors, inputs, strict=True):
-        body += [f"{name} = {name}.contiguous()"] if _lies_across(operand) else []
-    for position, (name, operand) in enumerate(zip(outputs, results, strict=True)):
-        body.append(f"{name} = empty({operand.shape}, {in_rows(operand).stride}, dtype=d{position}, device='cpu')")
-    pointers = [f"{name}.data_ptr()" for name in [*tensors, *outputs]]
-    body.append(f"function({', '.join(pointers)}, address)")
-    for position, (name, operand) in enumerate(zip(outputs, results, strict=True)):
-        if _lies_across(operand):
-            across = f"empty({operand.shape}, {operand.stride}, dtype=d{position}, device='cpu')"
-            body.append(f"{name} = {across}.copy_({name})")
+    names: dict[str, Any] = {f"d{position}": operand.dtype for position, operand in enumerate(results)}
+    names |= {f"i{position}": operand.dtype for position, operand in enumerate(inputs)}
+    names |= {f"w{position}": call.prepared for position, call in prepared.items()}
+    body = [
+        f"{name} = empty({operand.shape}, {operand.stride}, dtype=d{position}, device='cpu')"
+        for position, (name, operand) in enumerate(zip(outputs, results, strict=True))
+    ]
+    body += [f"p{position} = w{position}(a{position})" for position in prepared]
+    read = [f"p{n}" if n in prepared else name for n, name in enumerate(tensors)]
     text = _GUARDED.format(
         tensors=", ".join(tensors),
         differ=" or ".join(
             f"{name}.stride() != {operand.stride} or {name}.dtype is not i{position}"
             for position, (name, operand) in enumerate(zip(tensors, inputs, strict=True))
-        ),
+        )
+        or "False",
         body="\n".join(f"        {line}" for line in body),
-        outputs=", ".join(outputs),
+        pointers=", ".join(f"{name}.data_ptr()" for name in read),
+        results=", ".join(f"{name}.data_ptr()" for name in outputs),
+        returned=", ".join(outputs) or "()",
     )
-    names: dict[str, Any] = {f"d{position}": operand.dtype for position, operand in enumerate(results)}
-    names |= {f"i{position}": operand.dtype for position, operand in enumerate(inputs)}
-    names |= {"function": function, "one_by_one": one_by_one, "failed": failed}
+    names |= {"function": function, "one_by_one": one_by_one, "failed": failed, "arena": arena}
     names |= {"apart": _apart, "results": results, "empty": torch.empty_strided}
-    names |= {"memory": memory, "address": memory.data_ptr()}
+    names |= {"inputs": ctypes.c_void_p * len(inputs), "outputs": ctypes.c_void_p * len(results)}
     exec(_python(text), names)
     return names.pop("call")
 
@@ -160,22 +159,6 @@ def fused_call(
 def _python(text: str) -> CodeType:
     """Compiles Python around a function of a library; the layers of a model have the same."""
     return compile(text, f"<{FUSED}>", "exec")
-
-
-def _lies_across(operand: Operand) -> bool:
-    """Whether the elements of a row are strided, so that torch copies them into rows, or out of them, in less time than
-    a loop over them takes. Expanded tensors are looped over, since they have few elements in memory."""
-    shape, stride = operand.shape, operand.stride
-    if not shape or shape[-1] == 1 or stride[-1] == 1 or math.prod(shape) < _WORTH_A_COPY:
-        return False
-    return all(step for size, step in zip(shape, stride, strict=True) if size > 1)
-
-
-def in_rows(operand: Operand) -> Operand:
-    """Returns how C++ sees a tensor: contiguous where it lies across rows, otherwise as it lies."""
-    if not _lies_across(operand):
-        return operand
-    return Operand(operand.shape, contiguous(operand.shape), operand.dtype)
 
 
 def _apart(outcome: Any, results: Sequence[Operand]) -> Any:
@@ -198,5 +181,4 @@ __all__ = [
     "Memory",
     "Parameter",
     "fused_call",
-    "in_rows",
 ]

@@ -65,7 +65,6 @@ def _remainder(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 
 _atan2 = in_whole_vectors(torch.atan2)
-_larger, _smaller = in_whole_vectors(torch.maximum), in_whole_vectors(torch.minimum)
 _gelu_backward = {
     approximate: in_whole_vectors(functools.partial(torch.ops.aten.gelu_backward, approximate=approximate))
     for approximate in ("none", "tanh")
@@ -76,6 +75,18 @@ def _power(lhs: Tensor, rhs: Tensor) -> Tensor:
     if lhs.is_floating_point() or rhs.is_floating_point():
         return power(_float(lhs), _float(rhs))
     return torch.pow(lhs, rhs.clamp(min=0))
+
+
+def _larger(lhs: Tensor, rhs: Tensor) -> Tensor:
+    if not lhs.is_floating_point():
+        return torch.maximum(lhs, rhs)
+    return torch.where((lhs != lhs) | (lhs > rhs), lhs, rhs)
+
+
+def _smaller(lhs: Tensor, rhs: Tensor) -> Tensor:
+    if not lhs.is_floating_point():
+        return torch.minimum(lhs, rhs)
+    return torch.where((lhs != lhs) | (lhs < rhs), lhs, rhs)
 
 
 def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator import matrix_unit, threads
+from tt_xla.runtime.emulator import matrix_unit, sums
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.functions import activate, fused_activation
@@ -46,7 +46,7 @@ def linear(
             )
             if not rounded_once:
                 a, b = a.to(torch.float32), b.to(torch.float32)
-            product = matrix_unit.multiply(threads.product, a, b, compute_config, silicon=ctx.silicon)
+            product = matrix_unit.multiply(sums.product, a, b, compute_config, silicon=ctx.silicon)
         if bias is not None and bias.dim() > 1 and bias.shape[-2] != product.shape[-2]:
             bias = bias[..., :1, :]  # a row, in a tile with rows of padding or without
         return activate(product if bias is None else product + bias, activation)

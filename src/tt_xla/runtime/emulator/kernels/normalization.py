@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from tt_xla.ir.layout import TILE
+from tt_xla.runtime.emulator import sums
+from tt_xla.runtime.emulator.approximations import APPROXIMATIONS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 
@@ -25,10 +27,15 @@ def softmax(
     compute_config: Config = None,
 ) -> Tensor:
     """Returns the softmax, with the maximum subtracted whatever ``numericStable`` says: without it, sums overflow."""
-    if dimension % input.ndim == input.ndim - 1:
-        return torch.softmax(input, -1)
-    # Along another dimension, the vectors in which torch computes depend on the number of threads.
-    return torch.softmax(input.transpose(dimension, -1), -1).transpose(dimension, -1)
+    rows = input.to(torch.float32).transpose(dimension, -1).contiguous()
+    return _softmax_of_rows(rows).transpose(dimension, -1)
+
+
+def _softmax_of_rows(rows: Tensor) -> Tensor:
+    if not rows.numel():
+        return rows
+    powers = APPROXIMATIONS["exp"](rows - rows.amax(-1, keepdim=True))
+    return powers.mul_(sums.total(powers, [-1], keep_dim=True).reciprocal_())
 
 
 def _scaled(normalized: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -55,10 +62,12 @@ def layer_norm(
     """Normalises over the last dimension, after the residual, if there is one, was added in float32."""
     if residual is not None:
         input = _with_residual(input, residual)
-    if any(parameter is not None and parameter.dtype is not input.dtype for parameter in (weight, bias)):
-        input = input.to(torch.float32)
-    scale, shift = _last_dimension(weight, input), _last_dimension(bias, input)
-    return F.layer_norm(input, input.shape[-1:], scale, shift, epsilon)
+    wide = input.to(torch.float32)
+    length = wide.shape[-1]
+    centred = wide - sums.total(wide, [-1], keep_dim=True) / length
+    variance = sums.total(centred * centred, [-1], keep_dim=True) / length
+    normalized = centred.mul_((variance + epsilon).rsqrt_())
+    return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
 
 
 @kernel("ttnn.rms_norm")
@@ -71,14 +80,10 @@ def rms_norm(
     epsilon: float = 1e-12,
     compute_config: Config = None,
 ) -> Tensor:
-    """Normalises over the last dimension, after the residual, if there is one, was added in float32.
-
-    The squares are summed in float64, whose rounding hides the order of the terms: fused kernels add them in another.
-    """
-    wide = _with_residual(input, residual)
-    norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True, dtype=torch.float64)
-    factor = norm.square_().div_(input.shape[-1]).add_(epsilon).rsqrt_().to(torch.float32)
-    normalized = wide.mul_(factor) if wide is not input else wide * factor
+    """Normalises over the last dimension, after the residual, if there is one, was added in float32."""
+    wide = _with_residual(input, residual).to(torch.float32)
+    squares = sums.total(wide * wide, [-1], keep_dim=True) / wide.shape[-1]
+    normalized = wide * (squares + epsilon).rsqrt_()
     return _scaled(normalized, _last_dimension(weight, wide), _last_dimension(bias, wide))
 
 
@@ -246,8 +251,7 @@ def _with_residual(input: Tensor, residual: Tensor | None) -> Tensor:
 
 
 def _sum_of_squares(wide: Tensor) -> Tensor:
-    """Sums in float64, as :func:`rms_norm` does."""
-    return torch.linalg.vector_norm(wide, dim=-1, keepdim=True, dtype=torch.float64).square_()
+    return sums.total(wide * wide, [-1], keep_dim=True)
 
 
 def _columns(*statistics: Tensor) -> Tensor:

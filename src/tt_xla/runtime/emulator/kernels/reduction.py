@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator import threads
+from tt_xla.runtime.emulator import sums, threads
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
@@ -27,14 +28,12 @@ def _reduction(
     reduce: Callable[[Tensor, list[int], bool], Tensor],
     integers_become: torch.dtype | None = None,
     negative: Callable[[Tensor, list[int], bool], Tensor] | None = None,
-    of_all: Callable[[Tensor], Tensor] | None = None,
 ) -> Callable[..., Callable[[Tensor], Tensor]]:
     """Returns the kernel of a reduction along some dimensions, whose result it multiplies by a scalar.
 
     Args:
         integers_become: dtype to which integers are converted first.
         negative: the reduction whose product with a negative scalar is the reduction of the products.
-        of_all: the reduction of all elements to a float, where the bits of ``reduce`` depend on the number of threads.
     """
 
     def prepare(
@@ -51,19 +50,35 @@ def _reduction(
         def call_converted(input: Tensor) -> Tensor:
             return chosen(input.to(integers_become), dims, keep_dim)
 
-        def call_of_all(input: Tensor) -> Tensor:
-            assert of_all is not None
-            return of_all(input).reshape(ctx.result.shape)
-
         called = call_converted if integers_become is not None and not is_float else call
-        in_float = is_float or integers_become is torch.float32
-        if of_all is not None and in_float and threads.is_divided(operand.shape, dims):
-            called = call_of_all
         if not dims:
             called = _unchanged
         return called if scalar == 1 else lambda input: _scaled(called(input), scalar)
 
     return prepare
+
+
+def _sum(input: Tensor, dims: list[int], keep_dim: bool) -> Tensor:
+    if not input.is_floating_point():
+        return torch.sum(input, dims, keep_dim)
+    return sums.total(input, dims, keep_dim=keep_dim)
+
+
+def _mean(input: Tensor, dims: list[int], keep_dim: bool) -> Tensor:
+    return _sum(input, dims, keep_dim) / math.prod(input.shape[dim] for dim in dims)
+
+
+def _most(input: Tensor, dims: list[int], keep_dim: bool) -> Tensor:
+    return _one_zero(torch.amax(input, dims, keep_dim))
+
+
+def _least(input: Tensor, dims: list[int], keep_dim: bool) -> Tensor:
+    return _one_zero(torch.amin(input, dims, keep_dim))
+
+
+def _one_zero(extremum: Tensor) -> Tensor:
+    """Makes zeros positive: which of -0 and +0 torch finds depends on where they lie."""
+    return extremum.add_(0.0) if extremum.is_floating_point() else extremum
 
 
 def _unchanged(input: Tensor) -> Tensor:
@@ -76,10 +91,10 @@ def _scaled(total: Tensor, scalar: float) -> Tensor:
     return product if total.is_floating_point() else product.trunc().to(total.dtype)
 
 
-kernel("ttnn.sum", prepared=True)(_reduction(torch.sum, integers_become=torch.int64, of_all=threads.sum_of_all))
-kernel("ttnn.mean", prepared=True)(_reduction(torch.mean, integers_become=torch.float32, of_all=threads.mean_of_all))
-kernel("ttnn.max", prepared=True)(_reduction(torch.amax, negative=torch.amin))
-kernel("ttnn.min", prepared=True)(_reduction(torch.amin, negative=torch.amax))
+kernel("ttnn.sum", prepared=True)(_reduction(_sum, integers_become=torch.int64))
+kernel("ttnn.mean", prepared=True)(_reduction(_mean, integers_become=torch.float32))
+kernel("ttnn.max", prepared=True)(_reduction(_most, negative=_least))
+kernel("ttnn.min", prepared=True)(_reduction(_least, negative=_most))
 
 
 @kernel("ttnn.prod")

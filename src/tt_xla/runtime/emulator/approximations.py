@@ -1,0 +1,118 @@
+"""Functions of one number by the emulated card's own polynomials, with the same bits on every CPU.
+
+Each has the operations of its namesake in ``cpp/emulator.h``, in the same order, and computes there where there is a
+compiler. The polynomial of the exponential is Sleef's ``expf``, those of tanh and erf are minimax polynomials by
+N. Juffa; errors are at most 2 ULP in float32.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+
+from tt_xla.runtime.emulator.library import library
+
+Tensor = torch.Tensor
+
+
+def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """Returns a polynomial by Horner's rule, its highest power first; every operation is rounded."""
+    result = torch.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        result = result * x + coefficient
+    return result
+
+
+def _power_of_two(exponent: Tensor) -> Tensor:
+    return ((exponent + 127) << 23).view(torch.float32)
+
+
+def exponential(x: Tensor) -> Tensor:
+    """Returns e**x of float32: the definition, in torch."""
+    q = (x * 1.44269502).round()
+    s = (x - q * 0.693145752) - q * 1.42860677e-06
+    u = _polynomial(s, (0.000198527618, 0.00139304355, 0.00833336078, 0.0416664854, 0.166666672, 0.5))
+    u = ((s * s) * u + s) + 1.0
+    e = q.clamp(-200.0, 200.0).nan_to_num().to(torch.int32)
+    half = e >> 1
+    u = (u * _power_of_two(half)) * _power_of_two(e - half)
+    return torch.where(x > 100.0, math.inf, torch.where(x < -104.0, 0.0, u))
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """Returns 1 / (1 + e**-x) of float32."""
+    return (exponential(-x) + 1.0).reciprocal()
+
+
+def silu(x: Tensor) -> Tensor:
+    """Returns x / (1 + e**-x) of float32."""
+    return x / (exponential(-x) + 1.0)
+
+
+def tanh(x: Tensor) -> Tensor:
+    """Returns the hyperbolic tangent of float32."""
+    t, s = x.abs().clamp(max=10.0), x * x
+    near = x + (_polynomial(s, (0.0157394409, -0.0523025580, 0.133152470, -0.333327681)) * s) * x
+    far = (1.0 - 2.0 / (exponential(2.0 * t) + 1.0)).copysign(x)
+    return torch.where(t < 0.599609375, near, torch.where(x.isnan(), x, far))
+
+
+_ERF_NEAR = (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1)
+_ERF_FAR = (
+    -1.72853470e-5,
+    3.83197126e-4,
+    -3.88396438e-3,
+    2.42546219e-2,
+    -1.06777877e-1,
+    -6.34846687e-1,
+    -1.28717512e-1,
+)
+
+
+def error_function(x: Tensor) -> Tensor:
+    """Returns erf of float32."""
+    t, s = x.abs().clamp(max=4.0), x * x
+    near = x + _polynomial(s, _ERF_NEAR) * x
+    far = (1.0 - exponential(_polynomial(t, _ERF_FAR) * t - t)).copysign(x)
+    return torch.where(t < 0.927734375, near, torch.where(x.isnan(), x, far))
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Returns x / 2 * (1 + erf(x / sqrt(2))) of float32."""
+    return (x * 0.5) * (error_function(x * 0.707106769) + 1.0)
+
+
+DEFINITIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "exp": exponential,
+    "gelu": gelu,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "tanh": tanh,
+}
+"""Functions by their names in TT-NN, in torch."""
+
+
+def _computed(x: Tensor, name: str) -> Tensor:
+    wide = x.to(torch.float32)
+    compiled = library() if wide.device.type == "cpu" else None
+    if compiled is None:
+        result = DEFINITIONS[name](wide)
+    else:
+        wide = wide if wide.is_contiguous() or _is_dense(wide) else wide.contiguous()
+        result = torch.empty_like(wide)
+        compiled.functions[name](*(each.as_strided((each.numel(),), (1,)) for each in (wide, result)), wide.numel())
+    return result.to(x.dtype) if x.dtype is torch.bfloat16 else result
+
+
+def _is_dense(x: Tensor) -> bool:
+    """Whether the elements fill their memory, in whatever order."""
+    return torch.empty_like(x).stride() == x.stride()
+
+
+APPROXIMATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    name: functools.partial(_computed, name=name) for name in DEFINITIONS
+}
+"""Functions by their names in TT-NN: each takes a float tensor and returns one of the same dtype, integers float32."""

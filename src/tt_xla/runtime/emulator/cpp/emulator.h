@@ -1,0 +1,184 @@
+// The arithmetic of the emulated card: how numbers are loaded, rounded and stored, functions of one number, and the
+// order in which the terms of a sum are added. Python has the same in emulator/sums.py and emulator/approximations.py,
+// which compute where there is no compiler.
+//
+// No product is contracted with a sum (-ffp-contract=off) but where std::fma stands, so every compiler, instruction set
+// and number of threads gives the same bits.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+static inline uint32_t bits(float x) { uint32_t u; std::memcpy(&u, &x, 4); return u; }
+static inline float number(uint32_t u) { float x; std::memcpy(&x, &u, 4); return x; }
+static inline float load(uint16_t x) { return number((uint32_t)x << 16); }
+static inline float load(float x) { return x; }
+static inline int32_t load(int32_t x) { return x; }
+static inline int64_t load(int64_t x) { return x; }
+// Rounds to bfloat16, to nearest even.
+static inline float rounded(float x) {
+  uint32_t u = bits(x), to_even = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
+  return number(x != x ? 0x7fc00000u : to_even);
+}
+static inline float one_nan(float x) { return number(x != x ? 0x7fc00000u : bits(x)); }
+// Stores a number as it is.
+static inline void keep(uint16_t& to, float x) { to = (uint16_t)(bits(x) >> 16); }
+static inline void keep(float& to, float x) { to = x; }
+static inline void keep(int32_t& to, int32_t x) { to = x; }
+static inline void keep(int64_t& to, int64_t x) { to = x; }
+// Stores what was computed: every NaN has the same bits.
+static inline void store(uint16_t& to, float x) { to = (uint16_t)(bits(x) >> 16); }
+static inline void store(float& to, float x) { to = one_nan(x); }
+static inline void store(int32_t& to, int32_t x) { to = x; }
+static inline void store(int64_t& to, int64_t x) { to = x; }
+// The bits of a number that the matrix unit's register keeps.
+static inline float cut(float x, uint32_t mask) { return number(bits(x) & mask); }
+
+// Integers wrap.
+static inline float sum(float x, float y) { return x + y; }
+static inline int32_t sum(int32_t x, int32_t y) { return (int32_t)((uint32_t)x + (uint32_t)y); }
+static inline float difference(float x, float y) { return x - y; }
+static inline int32_t difference(int32_t x, int32_t y) { return (int32_t)((uint32_t)x - (uint32_t)y); }
+static inline float product(float x, float y) { return x * y; }
+static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
+
+// Extrema are NaN if one number is.
+static inline float larger(float x, float y) { return x != x || x > y ? x : y; }
+static inline int32_t larger(int32_t x, int32_t y) { return std::max(x, y); }
+static inline float smaller(float x, float y) { return x != x || x < y ? x : y; }
+static inline int32_t smaller(int32_t x, int32_t y) { return std::min(x, y); }
+template <class T> static inline T limited(T x, T low, T high) {
+  const T y = x < low ? low : x;
+  return y > high ? high : y;
+}
+// Cuts a number off toward 0, within the limits of an integer's type; NaN is 0. An unsigned integer of 32 bits lies in
+// one of 64.
+template <class T> static inline T integer(float x) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr float low = wide ? 0.0f : -2147483648.0f, high = wide ? 4294967296.0f : 2147483648.0f;
+  if (x != x) return 0;
+  return x <= low ? (T)low : x >= high ? (T)(wide ? 4294967295LL : 2147483647LL) : (T)x;
+}
+
+// Functions of one number.
+static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
+static inline float exponential(float x) {
+  const float q = std::nearbyint(x * 1.44269502f);
+  const float s = (x - q * 0.693145752f) - q * 1.42860677e-06f;
+  float u = 0.000198527618f;
+  u = u * s + 0.00139304355f;
+  u = u * s + 0.00833336078f;
+  u = u * s + 0.0416664854f;
+  u = u * s + 0.166666672f;
+  u = u * s + 0.5f;
+  u = 1.0f + ((s * s) * u + s);
+  const int32_t e = (int32_t)std::min(std::max(q, -200.0f), 200.0f), half = e >> 1;
+  u = (u * number((uint32_t)(half + 127) << 23)) * number((uint32_t)(e - half + 127) << 23);
+  u = x < -104.0f ? 0.0f : u;
+  return x > 100.0f ? INFINITY : u;
+}
+static inline float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
+static inline float silu(float x) { return x / (1.0f + exponential(-x)); }
+static inline float hyperbolic_tangent(float x) {
+  const float t = std::min(std::fabs(x), 10.0f), s = x * x;  // tanh(10) is 1 in float
+  float p = 0.0157394409f;
+  p = p * s - 0.0523025580f;
+  p = p * s + 0.133152470f;
+  p = p * s - 0.333327681f;
+  const float near = x + (p * s) * x;
+  const float far = std::copysign(1.0f - 2.0f / (exponential(2.0f * t) + 1.0f), x);
+  return t < 0.599609375f ? near : (x != x ? x : far);
+}
+static inline float error_function(float x) {
+  const float t = std::min(std::fabs(x), 4.0f), s = x * x;  // erf(4) is 1 in float
+  float p = -5.96761703e-4f;
+  p = p * s + 4.99119423e-3f;
+  p = p * s - 2.67681349e-2f;
+  p = p * s + 1.12819925e-1f;
+  p = p * s - 3.76125336e-1f;
+  p = p * s + 1.28379166e-1f;
+  const float near = x + p * x;
+  float r = -1.72853470e-5f;
+  r = r * t + 3.83197126e-4f;
+  r = r * t - 3.88396438e-3f;
+  r = r * t + 2.42546219e-2f;
+  r = r * t - 1.06777877e-1f;
+  r = r * t - 6.34846687e-1f;
+  r = r * t - 1.28717512e-1f;
+  const float far = std::copysign(1.0f - exponential(r * t - t), x);
+  return t < 0.927734375f ? near : (x != x ? x : far);
+}
+static inline float gelu(float x) { return (x * 0.5f) * (1.0f + error_function(x * 0.707106769f)); }
+
+// Sums and maxima. The terms of a sum lie in lines of LANES, the last one filled up with zeros. Lines are added in
+// pairs of neighbours, those sums again in pairs, and so on; a line without a neighbour stays as it is. Then the second
+// half of the lanes is added to the first, again and again.
+enum { LANES = 16 };
+struct Plus {
+  static constexpr float neutral = 0.0f;
+  static inline float of(float x, float y) { return x + y; }
+};
+struct Most {
+  static constexpr float neutral = -INFINITY;
+  static inline float of(float x, float y) { return larger(x, y); }
+};
+struct Least {
+  static constexpr float neutral = INFINITY;
+  static inline float of(float x, float y) { return smaller(x, y); }
+};
+struct Lines { float lane[LANES]; };
+template <class Op> static inline Lines combined(const Lines& x, const Lines& y) {
+  Lines z;
+  for (int i = 0; i < LANES; ++i) z.lane[i] = Op::of(x.lane[i], y.lane[i]);
+  return z;
+}
+// The lines from x on; at(i) is line i.
+template <class Op, class At> static Lines tree(const At& at, long from, long count) {
+  if (count == 1) return at(from);
+  if (count == 2) return combined<Op>(at(from), at(from + 1));
+  if (count == 4)
+    return combined<Op>(combined<Op>(at(from), at(from + 1)), combined<Op>(at(from + 2), at(from + 3)));
+  long half = 1;
+  while (half * 2 < count) half *= 2;
+  return combined<Op>(tree<Op>(at, from, half), tree<Op>(at, from + half, count - half));
+}
+template <class Op> static inline float folded(Lines x) {
+  for (int half = LANES / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) x.lane[i] = Op::of(x.lane[i], x.lane[i + half]);
+  return x.lane[0];
+}
+// Of n numbers side by side.
+template <class Op> static float reduced(const float* x, long n) {
+  if (!n) return Op::neutral;
+  const long whole = n / LANES, rest = n % LANES;
+  Lines last;
+  for (int i = 0; i < LANES; ++i) last.lane[i] = i < rest ? x[whole * LANES + i] : Op::neutral;
+  const auto line = [&](long i) {
+    Lines l = last;
+    if (i < whole) std::memcpy(&l, x + i * LANES, sizeof l);
+    return l;
+  };
+  return folded<Op>(tree<Op>(line, 0, whole + (rest != 0)));
+}
+// Of `columns` columns side by side, at most LANES, n numbers that lie `row` apart, in the same order.
+template <class Op> static inline void reduced_few(const float* x, long row, long n, long columns, float* to) {
+  Lines lane[LANES];
+  for (int i = 0; i < LANES; ++i) {
+    const auto line = [&](long j) {
+      Lines l;
+      for (int c = 0; c < LANES; ++c) l.lane[c] = Op::neutral;
+      if (j * LANES + i < n) std::memcpy(&l, x + (j * LANES + i) * row, columns * sizeof(float));
+      return l;
+    };
+    lane[i] = tree<Op>(line, 0, std::max((n + LANES - 1) / LANES, 1L));
+  }
+  for (int half = LANES / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] = combined<Op>(lane[i], lane[i + half]);
+  std::memcpy(to, lane[0].lane, columns * sizeof(float));
+}
+template <class Op> static void reduced_columns(const float* x, long row, long n, float* to) {
+  reduced_few<Op>(x, row, n, LANES, to);
+}
