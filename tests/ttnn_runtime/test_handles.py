@@ -132,6 +132,18 @@ def test_programs_share_one_copy_of_their_weights(crossing: Crossing, stand_in: 
         assert stand_in.calls()["exp"] == 1
 
 
+def test_programs_take_the_same_contents_in_several_forms(crossing: Crossing) -> None:
+    """One program computes with the argument in tiles, and one takes it in rows."""
+    reshaped = """func.func public @main(%x: tensor<32x32xf32>) -> tensor<1x32x32xf32> {
+      %0 = stablehlo.reshape %x : (tensor<32x32xf32>) -> tensor<1x32x32xf32>
+      return %0 : tensor<1x32x32xf32>
+    }"""
+    tanh, reshape, x = loaded(STEP.replace("64x64xbf16", "32x32xf32")), loaded(reshaped), torch.rand(32, 32)
+    tanh.run_keeping([x], [7])
+    assert torch.equal(reshape.run([x], [7])[0], x[None])
+    assert crossing.take() == (x.nbytes, x.nbytes)
+
+
 def test_contents_that_nobody_has_leave_the_card(stand_in: StandIn, dropped: Callable[[], list[int]]) -> None:
     executable, (x, w) = loaded(), inputs()
     (kept,) = executable.run_keeping([x, w], [None, 7])

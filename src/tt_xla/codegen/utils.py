@@ -64,7 +64,7 @@ def tensor(array, dtype, layout, device=None, memory_config=None, mapper=None, p
         mapper: config of the mapper that splits the array over the chips; without one, every chip gets all of it.
         padded: shape that the array is filled up to with zeros, so that it divides evenly over the chips.
     """
-    array = numpy.ascontiguousarray(array, NUMPY.get(dtype, numpy.float32)).reshape(numpy.shape(array))
+    array = numpy.require(array, NUMPY.get(dtype, numpy.float32), ("C", "W"))  # TT-NN takes no array that is read-only
     if padded is not None:
         array = numpy.pad(array, [(0, end - size) for size, end in zip(array.shape, padded, strict=True)])
     host_tensor = ttnn.Tensor(array, data_type=dtype, layout=layout)

@@ -53,6 +53,8 @@ class Tensor:
 
     def __init__(self, array, data_type, layout, place=StorageType.HOST, shards=None, config=None):
         _say("Tensor")
+        if not array.flags.writeable:
+            raise TypeError("__init__(): incompatible function arguments")  # as the real one says
         self.array, self.dtype, self.layout, self.place = array, data_type, layout, place
         self.shards, self.config = shards, config
 
@@ -65,7 +67,10 @@ class Tensor:
         return self.config
 
     def to_numpy(self):
-        return self.array
+        """Returns an array that is read-only, as NumPy makes of DLPack's tensors before release 2."""
+        array = self.array.view()
+        array.flags.writeable = False
+        return array
 
 
 _recorded = None
@@ -210,7 +215,8 @@ def to_memory_config(tensor, memory_config, dtype=None):
 def clone(tensor):
     _say("clone")
     copied = _changed(tensor)
-    copied.array = tensor.array.copy()
+    copied.shards = None if tensor.shards is None else [shard.copy() for shard in tensor.shards]
+    copied.array = tensor.array.copy() if copied.shards is None else copied.shards[0]
     return copied
 
 
@@ -245,7 +251,8 @@ def empty(shape, dtype, layout, device, memory_config):
 
 def fill_cache(cache, tensor, batch):
     _say("fill_cache")
-    cache.array[batch, :, : tensor.shape[2]] = tensor.array[0]
+    for chip, array in enumerate([cache.array] if cache.shards is None else cache.shards):
+        array[batch, :, : tensor.shape[2]] = _array(tensor, chip)[0]
 
 
 def copy(source, target):
