@@ -84,7 +84,7 @@ def training() -> Call:
     return call
 
 
-def jax_training() -> Call:
+def jax_training(columns: Any = None, rows: Any = None) -> Call:
     """a training step in JAX, parameters donated, batch of 32: the loss"""
     import jax
     import jax.numpy as jnp
@@ -97,19 +97,63 @@ def jax_training() -> Call:
         value, gradients = jax.value_and_grad(loss)(parameters, x, y)
         return value, [each - 0.1 * change for each, change in zip(parameters, gradients, strict=True)]
 
-    run, draw, device = jax.jit(step, donate_argnums=0), np.random.default_rng(0), jax.devices("tt")[0]
+    device = jax.devices("tt")[0]
+    columns, rows = columns or device, rows or device
+    run, draw = jax.jit(step, donate_argnums=0), np.random.default_rng(0)
     shapes = ((64, 128), (128, 8), (32, 64), (32, 8))
     first, second, x, y = (draw.standard_normal(shape).astype("f4") * 0.1 for shape in shapes)
-    state = {"parameters": jax.device_put([first, second], device)}
+    state = {"parameters": jax.device_put([first, second], [columns, rows])}
 
     def call() -> torch.Tensor:
-        value, state["parameters"] = run(state["parameters"], *jax.device_put((x, y), device))
+        value, state["parameters"] = run(state["parameters"], *jax.device_put((x, y), rows))
         return torch.tensor(np.asarray(value))
 
     return call
 
 
-PROGRAMS = {each.__name__: each for each in (digits, bert, llama, training, jax_training)}
+def spmd_training() -> Call:
+    """a training step with AdamW in torch_xla SPMD over 8 chips, weights and batch split, batch of 32: the loss"""
+    import numpy as np
+    import torch_xla
+    import torch_xla.distributed.spmd as xs
+    import torch_xla.runtime as xr
+
+    xr.use_spmd()
+    mesh, device = xs.Mesh(np.arange(8), (2, 4), ("data", "model")), torch_xla.device()
+    model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.Linear(128, 10)).to(device)
+    xs.mark_sharding(model[0].weight, mesh, ("model", None))
+    xs.mark_sharding(model[2].weight, mesh, (None, "model"))
+    update = torch.optim.AdamW(model.parameters(), lr=0.01)
+    images, classes = torch.randn(32, 64), torch.randint(0, 10, (32,))
+
+    def call() -> torch.Tensor:
+        batch = images.to(device)
+        xs.mark_sharding(batch, mesh, ("data", None))
+        update.zero_grad()
+        loss = nn.functional.cross_entropy(model(batch), classes.to(device))
+        loss.backward()
+        update.step()
+        torch_xla.sync()
+        return loss.detach()
+
+    return call
+
+
+def jax_mesh_training() -> Call:
+    """a training step in JAX over 2 chips, weights and batch split, parameters donated, batch of 32: the loss"""
+    import jax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(jax.devices("tt")[:2], ("chips",))
+    return jax_training(*(NamedSharding(mesh, PartitionSpec(*dims)) for dims in ((None, "chips"), ("chips",))))
+
+
+SYSTEMS = {"spmd_training": "p150x8", "jax_mesh_training": "p300"}
+"""The system of each program for several chips."""
+
+PROGRAMS = {
+    each.__name__: each for each in (digits, bert, llama, training, jax_training, spmd_training, jax_mesh_training)
+}
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -132,7 +176,7 @@ def measured(name: str) -> dict[str, Any]:
 
 def in_a_process(name: str, **variables: str) -> dict[str, Any]:
     """Runs a program in a process of its own, with these environment variables."""
-    own = {"TTXLA_SYSTEM": "p150", "TTXLA_NUMERICS": "bit_exact"}
+    own = {"TTXLA_SYSTEM": SYSTEMS.get(name, "p150"), "TTXLA_NUMERICS": "bit_exact"}
     with tempfile.NamedTemporaryFile() as file:
         command = [sys.executable, "-m", "conformance.ttnn_crossing", name, "--save", file.name]
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, **own, **variables})

@@ -145,7 +145,7 @@ print([(result.shape, str(result.dtype)) for result in out], float(out[0].sum())
 """
 
 
-def by_jax(runtime: str, script: str = SCRIPT, **variables: str) -> str:
+def by_script(runtime: str, script: str = SCRIPT, **variables: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")} | variables
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     environment |= {"TTXLA_RUNTIME": runtime, "PYTHONPATH": path}
@@ -157,7 +157,7 @@ def by_jax(runtime: str, script: str = SCRIPT, **variables: str) -> str:
 @pytest.mark.usefixtures("mock_runtime")
 def test_jax_in_mock_mode_has_the_right_shapes() -> None:
     pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
-    assert by_jax("ttnn-mock").startswith("[((4, 8), 'float32'), ((4, 32), 'float32')]")
+    assert by_script("ttnn-mock").startswith("[((4, 8), 'float32'), ((4, 32), 'float32')]")
 
 
 CHAIN = f"""{DEVICE}
@@ -191,8 +191,32 @@ print(round(float(np.asarray(cache)[0, 0, 0, 0]), 4))
 
 def test_results_of_jax_programs_stay_on_the_card(stand_in: StandIn) -> None:
     pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
-    printed = by_jax("ttnn", CHAIN, TT_METAL_SIMULATOR=str(stand_in.log.parent))
+    printed = by_script("ttnn", CHAIN, TT_METAL_SIMULATOR=str(stand_in.log.parent))
     assert printed.split() == ["True", "0", "True", "0.4621"]
+
+
+DROPPED = f"""{DEVICE}
+import numpy as np
+from tt_xla.runtime.ttnn.process import Worker
+
+post, dropped = Worker.post, []
+
+def watched(self, message, arrays, ended):
+    dropped.extend(message["dropped"])
+    return post(self, message, arrays, ended)
+
+Worker.post = watched
+step = jax.jit(jnp.tanh)
+for _ in range(4):
+    step(jax.device_put(np.ones((32, 32), np.float32), device))
+print(len(dropped))
+"""
+
+
+def test_arrays_of_jax_that_end_leave_the_card(stand_in: StandIn) -> None:
+    """An argument and a result of each call but the last one."""
+    pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
+    assert by_script("ttnn", DROPPED, TT_METAL_SIMULATOR=str(stand_in.log.parent)).strip() == "6"
 
 
 FAILING = f"""{DEVICE}
@@ -217,7 +241,7 @@ print(round(float(np.asarray(tan(x))[0, 0]), 4))
 
 def test_errors_of_jax_programs_arrive_where_results_are_waited_for(stand_in: StandIn) -> None:
     pytest.importorskip("tt_xla.frontends.jax.pjrt.trampoline", reason="the C part of the plugin is not built")
-    printed = by_jax("ttnn", FAILING, TT_METAL_SIMULATOR=str(stand_in.log.parent))
+    printed = by_script("ttnn", FAILING, TT_METAL_SIMULATOR=str(stand_in.log.parent))
     assert printed.split("\n")[:5] == ["(4, 32)", "True", "True", "True", "0.5463"]
 
 

@@ -480,6 +480,17 @@ def test_a_reshaped_view_has_the_same_parts(spec, shape, expected):
     assert torch.equal((x.view(shape) + 1).cpu(), torch.arange(1536.0).view(shape) + 1)
 
 
+def test_a_program_reads_each_chips_part_of_a_transposed_view():
+    x = torch.arange(1024.0).view(32, 32).to("tt")
+    xs.mark_sharding(x, xs.Mesh(np.arange(8), (2, 4), ("batch", "model")), ("batch", None))
+    assert placements.placement_of_argument(x).sharding.dims == ((0,), ())
+    assert placements.placement_of_argument(x.t()).sharding.dims == ((), (0,))
+    assert placements.placement_of_argument(x.view(2, 16, 32).permute(2, 0, 1)).sharding.dims == ((), (0,), ())
+    assert placements.placement_of_argument(x[:, ::2]) is None
+    run = torch.compile(lambda a, b: a @ b, backend="tt", dynamic=False)
+    assert torch.equal(run(x, x.t()).cpu(), x.cpu() @ x.cpu().t())
+
+
 @pytest.mark.parametrize(
     ("submodule", "names"),
     [

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
@@ -34,6 +34,18 @@ Callee = Callable[..., list[torch.Tensor]]
 position. Returns the results."""
 
 
+class Keeping(Protocol):
+    """A loaded program whose results may stay in the memory of a card."""
+
+    def run_keeping(self, tensors: Sequence[Any], versions: Sequence[int | None], donated: Container[int]) -> list[Any]:
+        """Runs the program and returns a handle for each result."""
+        ...
+
+    def takes(self, position: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for an argument."""
+        ...
+
+
 class Loaded(NamedTuple):
     """A program that can be run.
 
@@ -43,7 +55,7 @@ class Loaded(NamedTuple):
         executable: the runtime's object, which may keep parameters in a form of its own; None in tests and for programs
             for several chips.
         placements: placement of each result of a program for several chips; None for other programs.
-        keeps: whether :meth:`Executable.run_keeping` may take the place of ``run``.
+        keeping: runs it and leaves the results on a card; None if they come to the host.
         chosen: placement of each argument if the compiler chose those of some; else empty.
     """
 
@@ -52,12 +64,12 @@ class Loaded(NamedTuple):
     executable: Executable | None = None
     placements: Sequence[Placement | None] | None = None
     chosen: Sequence[Placement | None] = ()
-    keeps: bool = False
+    keeping: Keeping | None = None
 
     @property
     def call(self) -> Callee:
         """The function that runs it; results stay on a card where they can."""
-        return self.executable.run_keeping if self.keeps and self.executable is not None else self.run
+        return self.run if self.keeping is None else self.keeping.run_keeping
 
 
 class _Programs(dict[tuple[str, CompileOptions, str], Program]):
@@ -135,12 +147,16 @@ def compile_and_load(
         from tt_xla.runtime.mesh.shards import join
 
         partitions = device.load_mesh(program, devices)
-        run = PartitionedRun(program, exporting(program, modules, partitions.run, part, join), meshes)
+        exported = exporting(program, modules, partitions.run, part, join)
+        run = PartitionedRun(partitions, exported, meshes)
         chosen = run.argument_placements if options.auto_sharding else ()
+        if partitions.keeps_results and exported == partitions.run:
+            return Loaded(run, written, None, run.placements, chosen, run)
         return Loaded(run, frozenset(), None, run.placements, chosen)
     executable = device.load(program)
     run = exporting(program, modules, executable.run, part)
-    return Loaded(run, written, executable, keeps=executable.keeps_results and run == executable.run)
+    keeps = executable.keeps_results and run == executable.run
+    return Loaded(run, written, executable, keeping=executable if keeps else None)
 
 
 def _tensor_bytes(chip: int) -> int:
@@ -227,4 +243,4 @@ def clear_programs() -> None:
     settings.renew()
 
 
-__all__ = ["Callee", "Loaded", "clear_programs", "compile_and_load", "compiled_programs"]
+__all__ = ["Callee", "Keeping", "Loaded", "clear_programs", "compile_and_load", "compiled_programs"]

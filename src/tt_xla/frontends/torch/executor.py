@@ -34,8 +34,8 @@ from tt_xla.runtime.lifetimes import new_version
 
 if TYPE_CHECKING:
     from tt_xla.codegen.export import GraphProgram
+    from tt_xla.frontends.torch.device.values import Kept
     from tt_xla.runtime.executable import Executable
-    from tt_xla.runtime.ttnn.handles import Handle
     from tt_xla.runtime.weights import Spare
 
 
@@ -119,8 +119,8 @@ class Executor(OutputCode):
         self._written: frozenset[int] = frozenset()
         self._executable: Executable | None = None
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
-        self._keeps = False
-        """Whether results stay in the memory of a card, and go to the next program from there."""
+        self._keeping: compilation.Keeping | None = None
+        """The program if its results stay in the memory of a card, and go to the next one from there."""
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
         if specs and not placements.in_use():  # else the first call knows how its arguments are split
@@ -164,7 +164,7 @@ class Executor(OutputCode):
         options = current.with_own(self._options)
         with without_dispatch_modes():  # AOTAutograd compiles under a fake mode, where every new tensor is fake
             loaded = compilation.compile_and_load(self._module, options, self._part, self._placements, self._chip)
-        _, self._written, self._executable, self._result_placements, self._chosen, self._keeps = loaded
+        _, self._written, self._executable, self._result_placements, self._chosen, self._keeping = loaded
         self._call = loaded.call
         self._settings, self._cached = current, [None] * len(self._tensors)
 
@@ -223,14 +223,12 @@ class Executor(OutputCode):
             as_torch_error(error)
             raise
         finally:
-            for tensor in () if self._keeps else donated.values():
+            for tensor in donated.values() if self._keeping is None else ():
                 buffer_of(tensor).mark_written()
-        if self._keeps:
-            return self._kept(results, donated)
+        if self._keeping is not None:
+            return self._placed(self._kept(results, donated))
         if self._executable is not None and (spare := self._executable.spare_parameters()):
             self._offload(self._executable, spare, args)
-        if self._result_placements is not None:
-            return self._placed(results)
         if self._needs_no_wrap:
             return results
         if donated:
@@ -238,7 +236,7 @@ class Executor(OutputCode):
             triples = zip(results, self._wraps, self._in_order, strict=True)
             return [_reuse_input(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
         pairs = zip(results, self._wraps, strict=True)
-        return [result if wrap is None else wrap(result) for result, wrap in pairs]
+        return self._placed([result if wrap is None else wrap(result) for result, wrap in pairs])
 
     def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
         """Wraps results that stay in the memory of a card. A donated argument takes the result that it became."""
@@ -255,12 +253,14 @@ class Executor(OutputCode):
                 results.append(handle.read() if wrap is None else wrap(handle.read()))
         return results
 
-    def _handles(self, tensors: Sequence[torch.Tensor], positions: Iterable[int]) -> dict[int, Handle]:
+    def _handles(
+        self, keeping: compilation.Keeping, tensors: Sequence[torch.Tensor], positions: Iterable[int]
+    ) -> dict[int, Kept]:
         """Returns what a card has of some arguments and the program takes there, by position.
 
         Recorded ops that compute an argument run before. Views of what the card has are copied there.
         """
-        found: dict[int, Handle] = {}
+        found: dict[int, Kept] = {}
         copies: dict[int, torch.Tensor] = {}
         for position in positions:
             tensor = tensors[position]
@@ -282,12 +282,11 @@ class Executor(OutputCode):
                 synchronize_for(buffer_of(copy))
             if (handle := buffer_of(copy).kept_for(copy)) is not None:
                 found[position] = handle
-        takes = self._executable.takes if self._executable is not None else None
-        return {position: each for position, each in found.items() if takes is not None and takes(position, each)}
+        return {position: each for position, each in found.items() if keeping.takes(position, each)}
 
     def _has_new_placements(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Records the placements of the arguments; returns whether they differ from those of the last call."""
-        current = [placements.placement_of(tensor) for tensor in tensors]
+        current = [placements.placement_of_argument(tensor) for tensor in tensors]
         for position, order in self._order_of.items():
             placement = current[position]
             current[position] = None if placement is None else placement.permuted(order)
@@ -309,18 +308,12 @@ class Executor(OutputCode):
             if chosen is not None and not tensor.is_cpu and placements.placement_of(tensor) is None:
                 placements.place(tensor, chosen.permuted(_inverse(self._order_of.get(position))))
 
-    def _placed(self, results: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Wraps the results of a program for several chips and gives them their placements."""
-        assert self._result_placements is not None
-        wrapped: list[torch.Tensor] = []
-        for result, wrap, placement, order in zip(
-            results, self._wraps, self._result_placements, self._orders, strict=True
-        ):
-            tensor = result if wrap is None else wrap(result)
+    def _placed(self, results: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Gives the wrapped results of a program for several chips their placements, and returns them."""
+        for tensor, placement, order in zip(results, self._result_placements or (), self._orders, strict=False):
             if placement is not None and not tensor.is_cpu:
                 placements.place_result(buffer_of(tensor), placement.permuted(_inverse(order)))
-            wrapped.append(tensor)
-        return wrapped
+        return results
 
     def _gather(self, tensors: list[Any], versions: list[int | None]) -> tuple[dict[int, torch.Tensor], set[int]]:
         """Replaces ``tt`` tensors by what the program reads, in place, and sets their versions.
@@ -332,7 +325,7 @@ class Executor(OutputCode):
         donated: dict[int, torch.Tensor] = {}
         shared: set[int] = set()
         others = reuse_aliases(self._cached, tensors, versions)
-        handles = self._handles(tensors, others) if self._keeps else {}
+        handles = {} if self._keeping is None else self._handles(self._keeping, tensors, others)
         for position in others:
             tensor = tensors[position]
             if tensor.is_cpu:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,8 +28,12 @@ from tt_xla.frontends.torch.custom_ops import (
 )
 from tt_xla.frontends.torch.device.placements import ChipMesh, Placement
 from tt_xla.ir.mesh import Mesh, Sharding, replicated
-from tt_xla.ir.program import Program
-from tt_xla.runtime.mesh.shards import join, split
+from tt_xla.runtime.mesh.handles import MeshHandle
+from tt_xla.runtime.mesh.shards import global_shape_of, held_by_chips, join, sharding_of, split
+
+if TYPE_CHECKING:
+    from tt_xla.runtime.mesh.executable import MeshExecutable
+    from tt_xla.runtime.ttnn.handles import Handle
 
 
 @dataclass(frozen=True)
@@ -456,32 +460,34 @@ class PartitionedRun:
     """Runs a program for several chips on whole tensors: splits arguments, joins results.
 
     Args:
-        program: the program.
+        executable: the loaded program.
         run: runs it on the shards of all chips, as :meth:`MeshExecutable.run` does.
         meshes: the user's meshes. That of the program may have further axes of size 1, or parts of the user's axes.
     """
 
     def __init__(
-        self, program: Program, run: Callable[..., list[list[torch.Tensor]]], meshes: Sequence[ChipMesh]
+        self,
+        executable: MeshExecutable,
+        run: Callable[..., list[list[torch.Tensor]]],
+        meshes: Sequence[ChipMesh],
     ) -> None:
-        self._run = run
+        program = executable.program
         assert program.mesh is not None
+        self._executable, self._run = executable, run
         self._mesh = program.mesh
-        self._shardings = [argument.sharding or replicated(len(argument.shape)) for argument in program.arguments]
+        self._shardings = [sharding_of(argument) for argument in program.arguments]
         self._split: list[tuple[int | None, list[torch.Tensor]]] = [(None, [])] * len(program.arguments)
         """Version and shards of each argument of the last run that had a version."""
-        self._joined = [
-            (result.sharding or replicated(len(result.shape)), result.global_shape or result.shape)
-            for result in program.results
-        ]
+        self._held = [held_by_chips(argument, self._mesh) for argument in program.arguments]
+        """What the chips hold of each argument."""
+        self._results = [(result, held_by_chips(result, self._mesh)) for result in program.results]
         self.placements: list[Placement | None] = [
-            _placement(sharding, program.mesh, meshes, tuple(shape)) for sharding, shape in self._joined
+            _placement(sharding_of(result), self._mesh, meshes, global_shape_of(result)) for result in program.results
         ]
         """Placement of each result; None where no placement expresses how it is split."""
-        shapes = [argument.global_shape or argument.shape for argument in program.arguments]
         self.argument_placements: list[Placement | None] = [
-            None if sharding.is_replicated else _placement(sharding, program.mesh, meshes, tuple(shape))
-            for sharding, shape in zip(self._shardings, shapes, strict=True)
+            None if sharding.is_replicated else _placement(sharding, self._mesh, meshes, global_shape_of(argument))
+            for sharding, argument in zip(self._shardings, program.arguments, strict=True)
         ]
         """Placement of each argument that is split."""
 
@@ -495,14 +501,48 @@ class PartitionedRun:
             versions: content version of each, or None.
             donated: accepted for its place among the arguments of other runs; shards are copies where it matters.
         """
-        shards = [self._shards(position, *pair) for position, pair in enumerate(zip(tensors, versions, strict=True))]
-        results = self._run(shards, versions)
+        results = self._run(self._all_shards(tensors, versions), versions)
         return [
-            join(parts, sharding, self._mesh, shape)
-            for parts, (sharding, shape) in zip(results, self._joined, strict=True)
+            join(parts, sharding_of(result), self._mesh, global_shape_of(result))
+            for parts, (result, _) in zip(results, self._results, strict=True)
         ]
 
-    def _shards(self, position: int, tensor: torch.Tensor, version: int | None) -> list[torch.Tensor]:
+    def run_keeping(
+        self, tensors: Sequence[Any], versions: Sequence[int | None], donated: Container[int] = ()
+    ) -> list[Handle | MeshHandle]:
+        """Runs the program, and leaves the results in the memory of a card.
+
+        Args:
+            tensors: whole arguments on the host, or handles that :meth:`takes` accepts.
+            versions: content version of each, or None.
+            donated: positions of arguments whose memory the program may overwrite and return as a result.
+
+        Returns:
+            A handle for each result: that of the one tensor that all chips hold, or of all their shards.
+        """
+        results = self._executable.run_keeping(self._all_shards(tensors, versions), versions, donated)
+        return [
+            shards[0] if sharding_of(result).is_replicated else MeshHandle(shards, result, held, self._mesh)
+            for shards, (result, held) in zip(results, self._results, strict=True)
+        ]
+
+    def takes(self, position: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for an argument: each chip has what it reads, or all the same."""
+        if isinstance(tensor, MeshHandle):
+            is_split_alike = tensor.held == self._held[position]
+            pairs = enumerate(tensor.shards)
+            return is_split_alike and all(self._executable.takes(position, chip, shard) for chip, shard in pairs)
+        return self._shardings[position].is_replicated and self._executable.takes(position, 0, tensor)
+
+    def _all_shards(self, tensors: Sequence[Any], versions: Sequence[int | None]) -> list[Sequence[Any]]:
+        return [self._shards(position, *pair) for position, pair in enumerate(zip(tensors, versions, strict=True))]
+
+    def _shards(self, position: int, tensor: Any, version: int | None) -> Sequence[Any]:
+        """Returns what every chip has of an argument."""
+        if isinstance(tensor, MeshHandle):
+            return tensor.shards
+        if not isinstance(tensor, torch.Tensor):
+            return [tensor] * self._mesh.size
         last_version, shards = self._split[position]
         if version is None or version != last_version:
             shards = split(tensor, self._shardings[position], self._mesh)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from typing import Any
 
 import torch
 
 from tt_xla.errors import ExecutionError
-from tt_xla.ir.mesh import Mesh, Sharding, replicated
-from tt_xla.ir.program import Argument, Program, Result
+from tt_xla.ir.mesh import Mesh
+from tt_xla.ir.program import Program
 from tt_xla.runtime import observation
 from tt_xla.runtime.emulator.containers import DECLARED
 from tt_xla.runtime.executable import Counters, Executable
 from tt_xla.runtime.mesh.expansion import Expansion
-from tt_xla.runtime.mesh.shards import join, split
+from tt_xla.runtime.mesh.shards import global_shape_of, join, sharding_of, split
 from tt_xla.runtime.transfer import Version, describe
 
-Shards = Sequence[torch.Tensor]
-"""The tensor of every chip of a mesh, by position."""
+Shards = Sequence[Any]
+"""The tensor of every chip of a mesh, by position; or what stands for a tensor in the memory of a card."""
+
+ShardVersions = Version | Sequence[Version]
+"""Version of the contents of a tensor, or of each chip's shard by position."""
 
 
 class MeshExecutable:
@@ -38,6 +42,8 @@ class MeshExecutable:
         self._mesh: Mesh = program.mesh
         self.expansion = expansion
         self._types = [(DECLARED[argument.dtype], tuple(argument.shape)) for argument in program.arguments]
+        self._indices = {read: index for index, read in enumerate(expansion.reads)}
+        """Position in the expansion of each shard that is read, by argument and chip."""
         self._written = {position for position, argument in enumerate(program.arguments) if argument.written}
 
     @property
@@ -55,16 +61,26 @@ class MeshExecutable:
         """Whether later runs replay a trace."""
         return self.executable.traced
 
+    @property
+    def keeps_results(self) -> bool:
+        """Whether :meth:`run_keeping` leaves results on a card, which has memory of its own."""
+        return self.executable.keeps_results
+
+    def takes(self, argument: int, chip: int, tensor: object) -> bool:
+        """Returns whether a handle can be passed for a chip's shard of an argument: nobody reads it, or it fits."""
+        index = self._indices.get((argument, chip))
+        return index is None or self.executable.takes(index, tensor)
+
     def run(
-        self, shards: Sequence[Shards], versions: Sequence[Version], donated: Container[int] = ()
+        self, shards: Sequence[Shards], versions: Sequence[ShardVersions], donated: Container[int] = ()
     ) -> list[list[torch.Tensor]]:
         """Runs the Program once on all chips.
 
         Args:
             shards: for each argument, the tensor of every chip by position. Chips that hold the same shard may pass the
                 same tensor; of several, the first one is read.
-            versions: one token for each argument, unique in the process, that changes when one of its shards does;
-                None when the caller does not track the contents.
+            versions: one token for each argument, unique in the process, that changes when one of its shards does, or
+                one for each shard; None when the caller does not track the contents.
             donated: positions of arguments whose memory the program may overwrite and return as a result.
 
         Returns:
@@ -75,16 +91,37 @@ class MeshExecutable:
                 op that fails.
             ResourceExhaustedError: a chip lacks DRAM or room for traces, which other programs hold by now.
         """
+        return self._run(self.executable.run, shards, versions, donated)
+
+    def run_keeping(
+        self, shards: Sequence[Shards], versions: Sequence[ShardVersions], donated: Container[int] = ()
+    ) -> list[list[Any]]:
+        """Runs the Program once, like :meth:`run`, and leaves the results in the memory of a card.
+
+        A handle that :meth:`takes` accepts may stand for a shard; those of a donated argument are lost.
+
+        Returns:
+            For each result, a handle for every chip by position. Chips that hold the same shard share one handle.
+        """
+        return self._run(self.executable.run_keeping, shards, versions, donated)
+
+    def _run(
+        self,
+        run: Callable[..., list[Any]],
+        shards: Sequence[Shards],
+        versions: Sequence[ShardVersions],
+        donated: Container[int],
+    ) -> list[list[Any]]:
         self._check(shards, versions)
         if observation.RUNS:
             self._report(shards)
         reads = self.expansion.reads
         tensors = [shards[argument][chip] for argument, chip in reads]
-        tokens = [versions[argument] for argument, _ in reads]
+        tokens = [_version(versions[argument], chip) for argument, chip in reads]
         writable = [
             index for index, (argument, _) in enumerate(reads) if argument in self._written and argument in donated
         ]
-        results = self.executable.run(tensors, tokens, writable)
+        results = run(tensors, tokens, writable)
         return [[results[index] for index in indices] for indices in self.expansion.returns]
 
     def run_whole(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -95,15 +132,15 @@ class MeshExecutable:
         """
         declared = self.program.arguments
         for position, (tensor, argument) in enumerate(zip(tensors, declared, strict=False)):
-            if tuple(tensor.shape) != tuple(_global_shape(argument)):
+            if tuple(tensor.shape) != global_shape_of(argument):
                 raise ExecutionError(
                     f"Argument '{argument.name}' of program '{self.program.name}' has shape {list(tensor.shape)} at "
-                    f"position {position}, expected {list(_global_shape(argument))} for all chips together."
+                    f"position {position}, expected {list(global_shape_of(argument))} for all chips together."
                 )
         pairs = zip(tensors, declared, strict=False)
-        shards = [split(tensor, _sharding(argument), self._mesh) for tensor, argument in pairs]
+        shards = [split(tensor, sharding_of(argument), self._mesh) for tensor, argument in pairs]
         results = zip(self.run(shards, [None] * len(shards)), self.program.results, strict=True)
-        return [join(group, _sharding(result), self._mesh, _global_shape(result)) for group, result in results]
+        return [join(group, sharding_of(result), self._mesh, global_shape_of(result)) for group, result in results]
 
     def spare_parameters(self) -> dict[int, object]:
         """Returns the parameters whose bytes may be released. Shards are never released."""
@@ -125,12 +162,12 @@ class MeshExecutable:
         """Tells observers of runs the arguments as they were before they were split."""
         arguments = zip(self.program.arguments, shards, strict=True)
         tensors = [
-            join(group, _sharding(argument), self._mesh, _global_shape(argument)) for argument, group in arguments
+            join(group, sharding_of(argument), self._mesh, global_shape_of(argument)) for argument, group in arguments
         ]
         for observer in observation.RUNS:
             observer(self.program, tensors)
 
-    def _check(self, shards: Sequence[Shards], versions: Sequence[Version]) -> None:
+    def _check(self, shards: Sequence[Shards], versions: Sequence[ShardVersions]) -> None:
         """Checks the number of arguments and the shards of every chip.
 
         Raises:
@@ -163,9 +200,5 @@ class MeshExecutable:
                 before = tensor
 
 
-def _sharding(declared: Argument | Result) -> Sharding:
-    return declared.sharding or replicated(len(declared.shape))
-
-
-def _global_shape(declared: Argument | Result) -> tuple[int, ...]:
-    return declared.shape if declared.global_shape is None else declared.global_shape
+def _version(versions: ShardVersions, chip: int) -> Version:
+    return versions if versions is None or isinstance(versions, int) else versions[chip]

@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 
-from tt_xla.ir.mesh import Mesh, Sharding
+from tt_xla.ir.mesh import Mesh, Sharding, replicated
+from tt_xla.ir.program import Argument, Result
+
+
+class Held(NamedTuple):
+    """What the chips of a mesh hold of a tensor. Tensors with equal ones are split alike, whatever axes say so.
+
+    Attributes:
+        shape: shape of the whole tensor.
+        local: shape of every chip's shard.
+        parts: for each chip by position, the first and the last index of its shard along each dimension, and the term
+            that it is of a sum.
+    """
+
+    shape: tuple[int, ...]
+    local: tuple[int, ...]
+    parts: tuple[tuple[tuple[tuple[int, int], ...], tuple[int, ...]], ...]
+
+
+def held_by_chips(declared: Argument | Result, mesh: Mesh) -> Held:
+    """Returns what chips hold of an argument or result of a Program with a mesh."""
+    sharding, shape = sharding_of(declared), global_shape_of(declared)
+    regions = (sharding.region(mesh, shape, position) for position in range(mesh.size))
+    bounds = [tuple((part.start, part.stop) for part in region) for region in regions]
+    terms = [sharding.term(mesh, position) for position in range(mesh.size)]
+    return Held(shape, tuple(declared.shape), tuple(zip(bounds, terms, strict=True)))
+
+
+def sharding_of(declared: Argument | Result) -> Sharding:
+    """Returns how an argument or result of a Program with a mesh is split."""
+    return declared.sharding or replicated(len(declared.shape))
+
+
+def global_shape_of(declared: Argument | Result) -> tuple[int, ...]:
+    """Returns the shape of an argument or result for all chips together."""
+    return tuple(declared.shape if declared.global_shape is None else declared.global_shape)
 
 
 def split(tensor: torch.Tensor, sharding: Sharding, mesh: Mesh) -> list[torch.Tensor]:

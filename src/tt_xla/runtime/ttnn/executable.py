@@ -28,6 +28,7 @@ from tt_xla.runtime.emulator.bind import bind
 from tt_xla.runtime.emulator.containers import CONTAINERS, DECLARED, hold
 from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
+from tt_xla.runtime.mesh.shards import held_by_chips, sharding_of
 from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.transfer import Token, Version, widen
 from tt_xla.runtime.ttnn.handles import Handle, Run, WorkerContents
@@ -59,7 +60,8 @@ class TTNNExecutable(Executable):
     (:meth:`run_keeping`), and pass them to other programs.
 
     An executable for a mesh takes and returns the distinct shards of each argument and result, as the expansion of its
-    Program does. TT-NN chooses the chips for a mesh of the first chips of the system; it opens other chips by number.
+    Program does; a shard of a result may be a shard of another Program's argument. TT-NN chooses the chips for a mesh
+    of the first chips of the system; it opens other chips by number.
 
     Raises:
         UnsupportedOpError: TT-NN has no call for an op, or no mesh device for the Program's mesh.
@@ -82,13 +84,16 @@ class TTNNExecutable(Executable):
         """Name that the worker knows each argument or shard by."""
         self._shards: dict[str, list[str]] = {}
         """Name of each chip's shard, for each argument of a Program with a mesh."""
-        self._sent_results: Sequence[tuple[int, int]] | None = None
-        """Result of the Program with a mesh, and first chip that holds it, for each result of the expansion."""
+        self._places: Sequence[tuple[int, Sequence[int]]] | None = None
+        """Result of the Program with a mesh, and the chips that hold it, for each result of the expansion."""
+        self._parts: Sequence[object] = [None] * len(self.program.arguments)
+        """For each argument of the expansion, the part that it is of the tensor of all chips; None for all of it."""
         if expansion is not None:
             self._names = [f"{self._argument_name(argument)}.{chip}" for argument, chip in expansion.reads]
             self._shards = _names_of_shards(program, expansion, self._argument_name)
-            self._sent_results = expansion.holders
-        self.keeps_results = self._reader.remembers_inputs = expansion is None
+            self._places = [(number, _chips(expansion, index)) for index, (number, _) in enumerate(expansion.holders)]
+            self._parts = _parts(program, expansion)
+        self.keeps_results = self._reader.remembers_inputs = True
         self._lines = self._source.main.splitlines()
         self._number = next(_program_ids)
         self._worker = self._make_worker()
@@ -100,12 +105,14 @@ class TTNNExecutable(Executable):
         """Number of the contents that the worker has for each argument, by argument position."""
         self._contents = contents_of(self._worker)
         self._arguments = [self._entry.values[value] for value in self._entry.arguments]
-        written = {self._entry.arguments[position]: position for position in self._written}
+        reads = [(position, 0) for position in range(len(self._arguments))] if expansion is None else expansion.reads
+        written = {self._entry.arguments[position]: reads[position][0] for position in self._written}
         self._results = [
             (type_and_shape, self._entry.values[value], written.get(value))
             for value, type_and_shape in zip(self._entry.results, self._declared, strict=True)
         ]
-        """For each result: what it is for the caller and on the device, and position of the argument that it was."""
+        """For each result: what it is for the caller and on the device, and position of the Program's argument that it
+        was."""
         self._host_calls = self._bind_host_calls()
         self.device_us: float | None = None
         """Kernel time of the last run in microseconds; measured only with ``TTXLA_TTNN_PROFILE``."""
@@ -215,7 +222,7 @@ class TTNNExecutable(Executable):
             "source": self._source.main,
             "mesh": self._mesh is not None,
             "shards": self._shards,
-            "results": self._sent_results,
+            "results": self._places,
         }
 
     def _load(self) -> None:
@@ -294,7 +301,7 @@ class TTNNExecutable(Executable):
                 request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
                 continue
             else:
-                number, is_new = self._contents.number_of(token, self._arguments[position])
+                number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
                 if is_new:
                     request.arrays[str(number)] = to_array(argument)
             if self._bound_numbers.get(position) != number:
@@ -392,6 +399,20 @@ def _names_of_shards(program: Program, expansion: Expansion, name: Callable[[int
     return named
 
 
+def _chips(expansion: Expansion, index: int) -> list[int]:
+    """Returns the chips that hold the result of an index."""
+    of_chips = expansion.returns[expansion.holders[index][0]]
+    return [chip for chip, held in enumerate(of_chips) if held == index]
+
+
+def _parts(program: Program, expansion: Expansion) -> list[object]:
+    """Returns the part that each argument of an expansion is of the tensor of all chips; None for all of it."""
+    mesh, arguments = program.mesh, program.arguments
+    assert mesh is not None
+    held = [None if sharding_of(each).is_replicated else held_by_chips(each, mesh).parts for each in arguments]
+    return [None if (parts := held[argument]) is None else parts[chip] for argument, chip in expansion.reads]
+
+
 @dataclass
 class _Request:
     """The part of a request that is about arguments, by their names.
@@ -426,18 +447,21 @@ def contents_of(worker: Worker | InProcess) -> WorkerContents:
     return _contents[worker]
 
 
-def _fetched(reference: weakref.ref[Worker | InProcess], handle: Handle) -> torch.Tensor:
-    """Returns the elements of a result that stayed on the card."""
+def _fetched(reference: weakref.ref[Worker | InProcess], handles: Sequence[Handle]) -> list[torch.Tensor]:
+    """Returns the elements of results that stayed on the card."""
     worker = reference()
     assert worker is not None
     with worker.lock:
         worker.wait()
-        handle.check()
-        answer = worker.request({"do": "fetch", "number": handle.number}, {})
-        (segment,) = answer["results"]
-        tensor = widen(to_tensor(worker.read(segment), handle.spec), (handle.dtype, handle.shape))
+        for handle in handles:
+            handle.check()
+        answer = worker.request({"do": "fetch", "numbers": [handle.number for handle in handles]}, {})
+        tensors = [
+            widen(to_tensor(worker.read(segment), handle.spec), (handle.dtype, handle.shape))
+            for segment, handle in zip(answer["results"], handles, strict=True)
+        ]
         worker.rest()
-        return tensor
+        return tensors
 
 
 def to_array(tensor: torch.Tensor) -> Array:

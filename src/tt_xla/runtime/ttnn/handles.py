@@ -93,7 +93,7 @@ class Handle:
         """Reads a result that is still on the card, whose process is about to end."""
         if self.error is None and self._host is None and self._generation == self._contents.generation:
             with contextlib.suppress(ExecutionError):  # which whoever reads it gets
-                self._host = self._contents.fetch(self)
+                (self._host,) = self._contents.fetch([self])
 
     def check(self) -> None:
         """Raises an error if the result is gone, or was never there."""
@@ -108,8 +108,8 @@ class Handle:
         Raises:
             ExecutionError: the run failed, TT-NN's process ended, or a program has written to the result's memory.
         """
-        self.check()
-        return self._contents.fetch(self) if self._host is None else self._host.clone()
+        (tensor,) = self.read_together([self])
+        return tensor
 
     def wait(self) -> None:
         """Waits for the run.
@@ -120,6 +120,19 @@ class Handle:
         self.check()
         self._contents.wait()
         self.check()
+
+    @staticmethod
+    def read_together(handles: Sequence[Handle]) -> list[torch.Tensor]:
+        """Reads several results of one card, which come to the host together.
+
+        Raises:
+            ExecutionError: the errors of :meth:`read`.
+        """
+        for handle in handles:
+            handle.check()
+        away = [handle for handle in handles if handle._host is None]
+        fetched = iter(away[0]._contents.fetch(away) if away else ())
+        return [next(fetched) if handle._host is None else handle._host.clone() for handle in handles]
 
 
 class Run:
@@ -161,10 +174,10 @@ class WorkerContents:
 
     Args:
         worker: the worker.
-        fetch: returns the elements of a result, as a CPU tensor of the declared dtype and shape.
+        fetch: returns the elements of results, as CPU tensors of the declared dtypes and shapes.
     """
 
-    def __init__(self, worker: Worker | InProcess, fetch: Callable[[Handle], torch.Tensor]) -> None:
+    def __init__(self, worker: Worker | InProcess, fetch: Callable[[Sequence[Handle]], list[torch.Tensor]]) -> None:
         self._worker = weakref.ref(worker)
         self.fetch = fetch
         self.dropped: collections.deque[int] = collections.deque()
@@ -172,8 +185,8 @@ class WorkerContents:
         self.handles: weakref.WeakSet[Handle] = weakref.WeakSet()
         """Results that may be on the card."""
         self._numbers = itertools.count(1)
-        self._sent: dict[int, dict[tuple[Token, DataType, tuple[int, ...]], int]] = {}
-        """Numbers of the arguments that were sent, by version, then by token, element type and shape."""
+        self._sent: dict[int, dict[tuple[Token, DataType, tuple[int, ...], object], int]] = {}
+        """Numbers of the arguments that were sent, by version, then by token, element type, shape and part."""
         self._sent_to = 0
         self._reference: weakref.ref[lifetimes.Keeper] = weakref.ref(self)
 
@@ -194,8 +207,14 @@ class WorkerContents:
         """Returns a number that no contents have had."""
         return next(self._numbers)
 
-    def number_of(self, token: Token, spec: TensorSpec) -> tuple[int, bool]:
-        """Returns the number of an argument's contents on the device, and whether they must be sent."""
+    def number_of(self, token: Token, spec: TensorSpec, part: object = None) -> tuple[int, bool]:
+        """Returns the number of an argument's contents on the device, and whether they must be sent.
+
+        Args:
+            token: the token of the contents, or of those of the whole tensor that the argument is a shard of.
+            spec: element type and shape.
+            part: the part of the tensor that the argument is; None for all of it.
+        """
         if self._sent_to != self.generation:
             self._sent_to = self.generation
             self._sent.clear()
@@ -205,7 +224,7 @@ class WorkerContents:
         if version not in self._sent:
             lifetimes.keep(version, self._reference)
         numbers = self._sent.setdefault(version, {})
-        key = token, spec.layout.dtype, spec.shape
+        key = token, spec.layout.dtype, spec.shape, part
         if key in numbers:
             return numbers[key], False
         return numbers.setdefault(key, self.new_number()), True

@@ -11,7 +11,7 @@ chip.
 
 A program is loaded with its source, or with ``folder``, whose ``main.py`` and helpers the user may have edited. For a
 mesh it is loaded with ``shards``, the names of the tensors that the chips have for each of its arguments, and with
-``results``, the number of a result and of the chip whose tensor is sent for each tensor of the answer.
+``results``: for each tensor of the answer, the number of a result and of the chips that have it.
 
 Contents of tensors that outlive a run have numbers, under which all programs find them: those that the other process
 sent under a number, and results that it asked this process to keep. Each program makes of them the tensors that it
@@ -75,9 +75,11 @@ import numpy  # noqa: E402
 import ttnn  # noqa: E402
 
 if __name__ == "__main__":
-    from worker_contents import Contents, Prepared, array_in_own_type, data_type, widened  # beside this script
+    import worker_contents as contents_of  # beside this script
 else:
-    from tt_xla.runtime.ttnn.worker_contents import Contents, Prepared, array_in_own_type, data_type, widened
+    from tt_xla.runtime.ttnn import worker_contents as contents_of
+
+Contents, data_type, widened = contents_of.Contents, contents_of.data_type, contents_of.widened
 
 
 class Memory:
@@ -144,7 +146,7 @@ class Program:
         self.shards = message["shards"]
         """For each argument that is not one tensor for all chips: the name of each chip's tensor."""
         self.results = message["results"]
-        """Number of the result and of the chip for each tensor to send; None to send every result."""
+        """Number of the result and of its chips for each tensor of an answer; None if each result is one tensor."""
         self.bound = {name: Contents(worker.memory.read(segment)) for name, segment in message["tensors"].items()}
         """Contents of each argument and constant by name."""
         self.tensors = {}
@@ -223,12 +225,15 @@ class Program:
         names = self.shards.get(name, [name])
         if len(set(names)) == 1:
             return self.contents(names[0]).tensor(self.utils, dtype, layout, device, memory_config)
+        tensor = contents_of.tensor_of_shards([self.contents(shard) for shard in names])
+        if tensor is not None and contents_of.has_form(tensor, dtype, layout, memory_config):
+            return tensor
         shards = {shard: self.utils.tensor(self.elements(shard), dtype, layout) for shard in set(names)}
         tensor = ttnn.from_host_shards([shards[shard] for shard in names], ttnn.MeshShape(*self.device.shape))
         if memory_config is not None:
             tensor = ttnn.to_device(tensor, device, memory_config=memory_config)
         for shard in set(names):
-            self.bound[shard].became_shard(tensor, names.index(shard))
+            self.contents(shard).became_shard(tensor, [chip for chip, name in enumerate(names) if name == shard])
         return tensor
 
     def contents(self, name):
@@ -262,8 +267,9 @@ class Program:
             contents.pop(message["bind"][name], None)
         for number in self.lacking.values():
             raise Lacking(number)
+        clones = {}
         for name in message["copied"]:
-            self.bound[name] = self.bound[name].copy()
+            self.bound[name] = self.bound[name].copy(clones)
 
     def forget(self, names):
         """Unbinds arguments and shards of arguments by name, and drops the tensors made of them."""
@@ -330,36 +336,35 @@ class Program:
         return dict(self.weights), prepares
 
     def answered(self, results, message):
-        """Keeps the results that a request asks to keep. Returns the arrays and data types of the others."""
-        if self.results is not None:
-            return self.of_chips(results)
-        keep = message["keep"] or [None] * len(results)
-        sent = []
-        held = self.held_tensors(message["consumed"]) if message["keep"] else set()
-        for number, result in zip(keep, results, strict=True):
-            if number is None:
-                sent.append((array_in_own_type(self.utils, result), data_type(result)))
-            elif data_type(result):
-                result = ttnn.clone(result) if id(result) in held else result
-                held.add(id(result))
-                self.worker.contents[number] = Contents(None, self.device, result)
-            else:
-                self.worker.contents[number] = Contents(numpy.array(result))
-        return sent
+        """Keeps the results if a request asks for that. Returns the arrays and data types of what is sent."""
+        places = [(number, ()) for number in range(len(results))] if self.results is None else self.results
+        if self.results is not None and len(results) != (count := 1 + max((each[0] for each in places), default=-1)):
+            raise TypeError(f"forward returned {len(results)} results; the model has {count}")
+        if message["keep"]:
+            self.keep(results, places, message)
+            return []
+        if self.results is None:
+            return [(contents_of.array_in_own_type(self.utils, result), data_type(result)) for result in results]
+        chips = [self.utils.shards_of(result, self.worker.chips) for result in results]
+        return [(self.utils.array_of(chips[number][of[0]]), data_type(results[number])) for number, of in places]
+
+    def keep(self, results, places, message):
+        """Keeps the results under the numbers that a request names."""
+        held = self.held_tensors(message["consumed"])
+        own = []
+        for result in results:
+            own.append(ttnn.clone(result) if id(result) in held and data_type(result) else result)
+            held.add(id(own[-1]))
+        for kept, (number, chips) in zip(message["keep"], places, strict=True):
+            contents = contents_of.kept(own[number], self.device, chips, self.worker.chips, self.utils)
+            self.worker.contents[kept] = contents
 
     def held_tensors(self, consumed):
         """Returns the ids of the tensors that a kept result must not be: somebody else reads or writes them."""
-        loaded = [tensor for key, tensor in self.tensors.items() if key[0] not in consumed]
+        names = {name.partition(".")[0] for name in consumed}
+        loaded = [tensor for key, tensor in self.tensors.items() if key[0] not in names]
         slots = [slot for trace in self.traces for slot in trace.slots or ()]
         return {id(tensor) for tensor in (*loaded, *slots, *(self.weights or {}).values())}
-
-    def of_chips(self, results):
-        """Returns the arrays and data types of the chips' tensors that the load message named."""
-        count = 1 + max((number for number, _ in self.results), default=-1)
-        if len(results) != count:
-            raise TypeError(f"forward returned {len(results)} results; the model has {count}")
-        chips = [self.utils.shards_of(result, self.worker.chips) for result in results]
-        return [(self.utils.array_of(chips[number][chip]), data_type(results[number])) for number, chip in self.results]
 
     def host_call(self, module, inputs, input_dtypes, output_dtypes):
         return self.on_host(module, inputs, output_dtypes)
@@ -386,7 +391,7 @@ class Worker:
         self.programs = {}
         self.contents = {}
         """Contents of tensors that outlive a run, by number."""
-        self.prepared = Prepared()
+        self.prepared = contents_of.Prepared()
         region = {"trace_region_size": trace_region_bytes} if trace_region_bytes else {}
         self.mesh = mesh
         self.chip = None
@@ -480,7 +485,7 @@ class Worker:
                 self.programs[message["program"]] = Program(self, message)
                 self.send({"loaded": True})
             elif message["do"] == "fetch":
-                self.send(self.fetched(self.contents[message["number"]]))
+                self.send(self.fetched(message["numbers"]))
             else:
                 self.take(message)
                 self.send(program.run(message))
@@ -508,10 +513,11 @@ class Worker:
             if name.isdigit():
                 self.contents[int(name)] = Contents(self.memory.read(segment))
 
-    def fetched(self, contents):
+    def fetched(self, numbers):
         """Returns the answer with the elements of contents."""
-        made = contents.made[0][1] if contents.made else contents.array
-        return {"results": self.memory.write([array_in_own_type(self.utils, made)])}
+        seen = {}
+        arrays = [self.contents[number].in_own_type(self.utils, seen) for number in numbers]
+        return {"results": self.memory.write(arrays)}
 
     def failed(self, error):
         """Returns the answer that reports an error."""

@@ -33,7 +33,7 @@ class Contents:
         self.users = set()
         """Number of each program, and name of its argument, that is bound to the contents."""
         self.shard = None
-        """Tensor of several chips, and number of the chip that has these elements; None if none was made of them."""
+        """Tensor of several chips, and numbers of the chips that have these elements; None without such a tensor."""
 
     def tensor(self, utils, dtype, layout, device, memory_config):
         """Returns the tensor with these properties; it is made if there is none."""
@@ -51,20 +51,80 @@ class Contents:
             return self.array
         if self.made:
             return utils.array_of(self.made[0][1])
-        tensor, chip = self.shard
-        return utils.array_of(ttnn.get_device_tensors(utils.on_host(tensor))[chip])
+        tensor, chips = self.shard
+        return utils.array_of(ttnn.get_device_tensors(utils.on_host(tensor))[chips[0]])
 
-    def became_shard(self, tensor, chip):
-        """Notes that a tensor of several chips has the elements."""
-        if not self.made:
-            self.shard, self.array = (tensor, chip), None
+    def became_shard(self, tensor, chips):
+        """Notes that these chips have the elements, in a tensor of several chips."""
+        self.shard, self.array = (tensor, chips), None
 
-    def copy(self):
-        """Returns contents with the same elements in memory of their own."""
+    def in_own_type(self, utils, seen):
+        """Returns the elements as an array, bfloat16 ones as bits.
+
+        Args:
+            utils: the helpers.
+            seen: tensors of several chips that are on the host already, as those of each chip, by id.
+        """
+        if self.array is not None:
+            return array_in_own_type(utils, self.array)
+        if self.made:
+            return array_in_own_type(utils, self.made[0][1])
+        tensor, chips = self.shard
+        if id(tensor) not in seen:
+            seen[id(tensor)] = ttnn.get_device_tensors(utils.on_host(tensor))
+        array = utils.array_of(seen[id(tensor)][chips[0]])
+        return narrowed(array) if data_type(tensor) == "BFLOAT16" else array
+
+    def copy(self, clones):
+        """Returns contents with the same elements in memory of their own.
+
+        Args:
+            clones: tensors of several chips and their copies, by id; shards of one tensor stay together.
+        """
+        if self.shard is not None:
+            tensor, chips = self.shard
+            _, clone = clones.setdefault(id(tensor), (tensor, None))
+            if clone is None:
+                clones[id(tensor)] = tensor, (clone := ttnn.clone(tensor))
+            copy = Contents()
+            copy.shard = clone, chips
+            return copy
         if not self.made:
             return Contents(self.array.copy())
         device, tensor = self.made[0]
         return Contents(None, device, ttnn.clone(tensor))
+
+
+def kept(result, device, chips, everywhere, utils):
+    """Returns the contents that a result of a program leaves on the device.
+
+    Args:
+        result: the result; an array, or one for each chip, if TT-NN has no data type for it.
+        device: the program's device.
+        chips: numbers of the chips that have these elements; empty in a program for one chip.
+        everywhere: number of chips of a program for several.
+        utils: the helpers.
+    """
+    if not data_type(result):
+        return Contents(numpy.array(utils.shards_of(result, everywhere)[chips[0]] if chips else result))
+    if not chips or len(chips) == everywhere:
+        return Contents(None, device, result)
+    contents = Contents()
+    contents.became_shard(result, chips)
+    return contents
+
+
+def tensor_of_shards(shards):
+    """Returns the tensor of several chips whose shards these are; None if there is none.
+
+    Args:
+        shards: for each chip, the contents that it is to have.
+    """
+    tensor = None if shards[0].shard is None else shards[0].shard[0]
+    for chip, contents in enumerate(shards):
+        if contents.shard is None or contents.shard[0] is not tensor or chip not in contents.shard[1]:
+            return None
+    return tensor
 
 
 def has_form(tensor, dtype, layout, memory_config):

@@ -21,7 +21,7 @@ from tt_xla.frontends.jax.pjrt.structs import BUFFER_TYPES, integers_at, struct
 from tt_xla.frontends.jax.pjrt.table import slot, trampoline
 from tt_xla.ir.element_types import ElementType
 from tt_xla.locks import Lock
-from tt_xla.runtime.lifetimes import new_version
+from tt_xla.runtime.lifetimes import ended, new_version
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +49,7 @@ class Buffer:
         code: element type, a value of ``PJRT_Buffer_Type``.
         memory: handle of the memory that the buffer is in.
         version: a number that no other buffer of the process has.
-        holders: number of buffers with the same ``tensor``, which chips hold that have the same shard of a result.
+        holders: number of buffers with the same :attr:`elements`: of chips that have the same shard of a result.
     """
 
     __slots__ = ("_stored", "_tensor", "code", "holders", "kept", "layout", "memory", "nbytes", "version")
@@ -64,6 +64,7 @@ class Buffer:
         memory: int,
         holders: int = 1,
     ) -> None:
+        self.version = new_version()
         self._tensor = tensor
         self._stored: torch.Tensor | None = None
         self.kept = kept
@@ -71,8 +72,15 @@ class Buffer:
         self.layout = layout
         self.code = code
         self.memory = memory
-        self.version = new_version()
         self.holders = holders
+
+    def __del__(self) -> None:
+        ended(self.version)
+
+    @property
+    def elements(self) -> torch.Tensor | Handle | None:
+        """The elements where they are: in the memory of a card, or on the host."""
+        return self._tensor if self.kept is None else self.kept
 
     @property
     def tensor(self) -> torch.Tensor:

@@ -24,7 +24,6 @@ from tt_xla.frontends.jax.pjrt.structs import bytes_at, has_field, struct
 from tt_xla.frontends.jax.pjrt.table import HANDLERS, slot, trampoline
 from tt_xla.frontends.jax.pjrt.wire import read_compile_options
 from tt_xla.ir.program import HOST_CALLBACK, Program, Result
-from tt_xla.runtime.lifetimes import new_version
 
 FREE, KEPT = 1, 2
 """States of an argument of a run.
@@ -148,13 +147,6 @@ class Executable(Unloaded):
 class MeshExecutable(Executable):
     """A program loaded on the chips of a mesh: the device of partition p is at position p of the mesh."""
 
-    def __init__(
-        self, client: Client, compiled: Compiled, program: Program, modules: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(client, compiled, program, modules)
-        self._seen: list[tuple[tuple[int, ...], int]] = [((), 0)] * len(program.arguments)
-        """For each argument, the versions of its shards in the last run, and the version that stands for them."""
-
     def run(self, inputs: Sequence[Buffer], states: bytes) -> tuple[int, ...]:
         """Runs the program.
 
@@ -167,9 +159,13 @@ class MeshExecutable(Executable):
         """
         count = len(self.program.arguments)
         arguments = [inputs[index::count] for index in range(count)]
-        versions = [self._version(index, shards) for index, shards in enumerate(arguments)]
+        versions = [[buffer.version for buffer in shards] for shards in arguments]
         donated = [index for index in self._updated_in_place if _is_free(arguments[index], states[index::count])]
-        results = self._run([[buffer.tensor for buffer in shards] for shards in arguments], versions, donated)
+        if (keeping := self._keeping) is not None and not self._exports:
+            passed = [self._passed_shards(index, shards) for index, shards in enumerate(arguments)]
+            results = keeping.run_keeping(passed, versions, donated)
+        else:
+            results = self._run([[buffer.tensor for buffer in shards] for shards in arguments], versions, donated)
         holders = Counter(id(tensor) for shards in results for tensor in shards)
         return tuple(
             [
@@ -179,25 +175,28 @@ class MeshExecutable(Executable):
             ]
         )
 
-    def _version(self, index: int, shards: Sequence[Buffer]) -> int:
-        """Returns a version that stands for the shards of an argument; the same one for the same shards again."""
-        versions = tuple([buffer.version for buffer in shards])
-        if self._seen[index][0] != versions:
-            self._seen[index] = versions, new_version()
-        return self._seen[index][1]
+    def _passed_shards(self, index: int, shards: Sequence[Buffer]) -> list[Any]:
+        """Returns every chip's shard of an argument: as a card has it, if the program can take it there."""
+        keeping = self._keeping
+        return [
+            buffer.kept if buffer.kept is not None and keeping.takes(index, chip, buffer.kept) else buffer.tensor
+            for chip, buffer in enumerate(shards)
+        ]
 
     def _load(self) -> Any:
         from tt_xla.runtime import get_device
 
         chips = [device.number for device in self.devices]
-        return get_device(self.devices[0].target.name).load_mesh(self.program, chips).run
+        executable: Any = get_device(self.devices[0].target.name).load_mesh(self.program, chips)
+        self._keeping = executable if executable.keeps_results else None
+        return executable.run
 
 
 def _is_free(shards: Sequence[Buffer], states: bytes) -> bool:
     """Returns whether a run may write to an argument's memory: nothing holds it but these shards."""
-    together = Counter(id(buffer.tensor) for buffer in shards)
+    together = Counter(id(buffer.elements) for buffer in shards)
     return all(state == FREE for state in states) and all(
-        together[id(buffer.tensor)] == buffer.holders for buffer in shards
+        together[id(buffer.elements)] == buffer.holders for buffer in shards
     )
 
 

@@ -29,7 +29,7 @@ from tt_xla.locks import Lock
 from tt_xla.runtime.lifetimes import VERSIONS, ended
 
 if TYPE_CHECKING:
-    from tt_xla.runtime.ttnn.handles import Handle
+    from tt_xla.frontends.torch.device.values import Kept
 
 aten = torch.ops.aten
 
@@ -127,7 +127,7 @@ class Buffer:
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
         self.offloaded: Offloaded | None = None
-        self._kept: Handle | None = None
+        self._kept: Kept | None = None
         self._was_restored = False
         self._counted_bytes: int | None = None
         own.counters[metrics.TENSORS] += 1
@@ -189,7 +189,7 @@ class Buffer:
                 self.offloaded = None
             return host
 
-    def keep(self, handle: Handle, nbytes: int) -> None:
+    def keep(self, handle: Kept, nbytes: int) -> None:
         """Replaces the contents of the whole storage by a result that stays in the memory of a card.
 
         Args:
@@ -203,7 +203,7 @@ class Buffer:
         self._kept = handle
 
     @property
-    def kept(self) -> Handle | None:
+    def kept(self) -> Kept | None:
         """The contents as a program left them in the memory of a card; None if they are on the host alone."""
         value = self._value
         return self._kept if value is None or value.kept is None else value.kept
@@ -213,7 +213,7 @@ class Buffer:
         """Whether recorded ops, or other buffers, may read the present contents, so that nothing may overwrite them."""
         return self._value is not None
 
-    def _fetch(self, handle: Handle) -> torch.Tensor:
+    def _fetch(self, handle: Kept) -> torch.Tensor:
         """Brings contents that a card has to the host. The card keeps them too, until somebody writes to the buffer."""
         value = self._value  # reads without a lock: a program that runs may call code that reads tensors
         host = handle.read() if value is None or value.kept is not handle else value.data
@@ -363,7 +363,7 @@ class Buffer:
         """Drops the cached alias."""
         self._alias_key = self._alias = None
 
-    def kept_for(self, tensor: torch.Tensor) -> Handle | None:
+    def kept_for(self, tensor: torch.Tensor) -> Kept | None:
         """Returns the contents in a card's memory, if ``tensor`` is all of them in order; None otherwise."""
         handle = self.kept
         is_whole = (

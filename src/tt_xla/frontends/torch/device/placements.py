@@ -18,6 +18,7 @@ from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import metrics
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, buffer_of_storage, storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.device.values import Value
 from tt_xla.ir.mesh import Mesh, Sharding
 
@@ -127,6 +128,18 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
         return placement
     is_reshaped = tensor.is_contiguous() and tensor.numel() == math.prod(placement.shape) > 0
     return _reshaped(placement, tuple(tensor.shape)) if is_reshaped else None
+
+
+def placement_of_argument(tensor: torch.Tensor) -> Placement | None:
+    """Returns the placement in which a program reads a tensor: that of :func:`placement_of`, or of a transposed view
+    that which leaves each chip its part."""
+    if tensor.device.type != DEVICE_TYPE or buffer_of(tensor) not in session.current.placements:
+        return None
+    order = None if tensor.is_contiguous() else memory_order(tensor.shape, tensor.stride())
+    if order is None:
+        return placement_of(tensor)
+    placement = placement_of(tensor.permute(order))
+    return None if placement is None else placement.permuted([order.index(dim) for dim in range(tensor.ndim)])
 
 
 def placement_of_value(value: Value) -> Placement | None:

@@ -479,7 +479,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
     positions = [position for _, position in lowered.outputs]
     placements = loaded.placements
     placed_outputs = None if placements is None else [_unpermuted(lowered, placements, index) for index in positions]
-    takes = loaded.executable.takes if loaded.keeps and loaded.executable is not None else None
+    takes = None if loaded.keeping is None else loaded.keeping.takes
     return _Program(loaded.call, takes, extras, lowered.tensors, positions, lowered.checks, placed_outputs)
 
 

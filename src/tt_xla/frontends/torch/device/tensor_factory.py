@@ -13,7 +13,7 @@ from tt_xla.frontends.torch.device.dlpack import TYPE_CODES, Layout
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 
 if TYPE_CHECKING:
-    from tt_xla.runtime.ttnn.handles import Handle
+    from tt_xla.frontends.torch.device.values import Kept
 
 
 class TensorFactory:
@@ -40,7 +40,7 @@ class TensorFactory:
         """
         return self.make(Buffer(host, nbytes=self._nbytes, chip=self._chip))
 
-    def keep(self, handle: Handle) -> torch.Tensor:
+    def keep(self, handle: Kept) -> torch.Tensor:
         """Returns a ``tt`` tensor of a result that stays in the memory of a card."""
         buffer = Buffer(chip=self._chip)
         buffer.keep(handle, self._nbytes)

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from tt_xla.frontends.torch.device.placements import Placement
     from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
     from tt_xla.frontends.torch.private.fake import FakeTensor
+    from tt_xla.runtime.mesh.handles import MeshHandle
     from tt_xla.runtime.ttnn.handles import Handle
+
+    Kept = Handle | MeshHandle
+    """What stands for a tensor in the memory of a card."""
 
 _KIND_SERIALS = itertools.count()
 _NODE_SERIALS = itertools.count()
@@ -157,7 +161,7 @@ class Value:
         self.node = node
         self.index = index
         self.host: torch.Tensor | None = None
-        self.kept: Handle | None = None
+        self.kept: Kept | None = None
         self.version = 0
         self.owner: weakref.ref[Any] | None = None
         self.placement: Placement | None = None
@@ -172,7 +176,7 @@ class Value:
         return value
 
     @staticmethod
-    def of_kept(handle: Handle) -> Value:
+    def of_kept(handle: Kept) -> Value:
         """Returns a value whose elements are in the memory of a card."""
         value = Value(handle.shape, handle.dtype)
         value.set_kept(handle)
@@ -201,7 +205,7 @@ class Value:
 
     def passed(
         self, takes: Callable[[int, object], bool] | None, position: int, *, checks: bool
-    ) -> Handle | torch.Tensor | None:
+    ) -> Kept | torch.Tensor | None:
         """Returns what a program reads for an argument: what a card has, or bytes.
 
         Args:
@@ -220,7 +224,7 @@ class Value:
         self.version = new_version()
         self.node = None
 
-    def set_kept(self, handle: Handle) -> None:
+    def set_kept(self, handle: Kept) -> None:
         """Stores where a card has the elements that the node computed."""
         self.kept = handle
         self.version = new_version()
