@@ -202,7 +202,7 @@ from tt_xla.runtime.ttnn.process import Worker
 post, dropped = Worker.post, []
 
 def watched(self, message, arrays, ended):
-    dropped.extend(message["dropped"])
+    dropped.extend(message.get("dropped", ()))
     return post(self, message, arrays, ended)
 
 Worker.post = watched

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
+from tests.ttnn_runtime.conftest import watch_requests
 from tests.ttnn_runtime.test_runtime import check, inputs, loaded
 from tt_xla.errors import ExecutionError
 from tt_xla.runtime.ttnn import launch
@@ -105,6 +106,33 @@ def test_an_error_arrives_where_a_result_is_read_with_the_line_of_the_op(stand_i
     (again,) = chain.run_keeping([kept], [None])
     check([kept.read()], [x, w])
     torch.testing.assert_close(again.read(), kept.read().tan(), atol=1e-4, rtol=1e-4)
+
+
+def test_an_error_reaches_what_was_computed_from_a_result_that_nobody_has_any_more(stand_in: StandIn) -> None:
+    chain = loaded_chain()
+    stand_in.tan.write_text("refuse once")
+    with stopped(chain):
+        (kept,) = chain.run_keeping([torch.zeros(4, 32)], [None])
+        (kept,) = chain.run_keeping([kept], [None])
+        (kept,) = chain.run_keeping([kept], [None])
+    with pytest.raises(ExecutionError, match=r"The angle is too wide(.|\n)*chain\.py:7"):
+        kept.read()
+
+
+def test_an_argument_that_nobody_has_any_more_leaves_the_card_with_the_next_run(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is told before it has answered the run that reads the argument."""
+    dropped: list[int] = []
+    watch_requests(monkeypatch, lambda message, arrays: dropped.extend(message.get("dropped", ())))
+    chain = loaded_chain()
+    with stopped(chain):
+        (kept,) = chain.run_keeping([torch.zeros(4, 32)], [None])
+        number = kept.number
+        (kept,) = chain.run_keeping([kept], [None])
+        (kept,) = chain.run_keeping([kept], [None])
+        assert dropped == [number]
+    assert torch.equal(kept.read(), torch.zeros(4, 32))
 
 
 def test_a_run_after_a_failed_one_reads_its_own_weights(stand_in: StandIn) -> None:

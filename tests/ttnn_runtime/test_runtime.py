@@ -159,7 +159,7 @@ def test_programs_that_nobody_has_are_forgotten(stand_in: StandIn, messages: lis
     gc.collect()
     for _ in range(2):
         still_loaded.run(inputs(), [None, 7])
-    assert [message["forget"] for message in messages] == [[], [messages[0]["program"]], []]
+    assert [message.get("forget", []) for message in messages] == [[], [messages[0]["program"]], []]
 
 
 # The host ----------------------------------------------------------------------------------------------------------

@@ -242,20 +242,18 @@ class TTNNExecutable(Executable):
             self._load()
         request = self._bind(arguments, tokens, donated)
         handles = [Handle(self._contents, self.program.name, *result) for result in self._results] if keeps else []
-        message = {
-            "do": "run",
-            "program": self._number,
-            "prepare": request.prepares,
-            "bind": request.bound,
-            "consumed": request.consumed,
-            "copied": request.copied,
-            "passing": request.passing,
-            "keep": [handle.number for handle in handles],
-            "dropped": self._contents.take_dropped(),
-            "forget": _take_released(self._worker),
-            "profile": self._profiles,
-        }
-        run = Run(self, handles, [argument for argument in arguments if isinstance(argument, Handle)])
+        message = {"do": "run", "program": self._number} | {name: part for name, part in (
+            ("prepare", request.prepares),
+            ("bind", request.bound),
+            ("consumed", request.consumed),
+            ("copied", request.copied),
+            ("passing", request.passing),
+            ("keep", [handle.number for handle in handles]),
+            ("dropped", self._contents.take_dropped()),
+            ("forget", _take_released(self._worker)),
+            ("profile", self._profiles),
+        ) if part}  # fmt: skip
+        run = Run(self, self._contents, handles)
         waits = not keeps or bool(self._host_calls) or self._profiles
         answer = None
         try:
@@ -269,8 +267,8 @@ class TTNNExecutable(Executable):
             run.end(error if isinstance(error, ExecutionError) else ExecutionError("The run that computes it failed."))
             raise
         finally:
-            for position, argument in enumerate(arguments):
-                if isinstance(argument, Handle) and position in self._written and position in donated:
+            for position in self._written:
+                if isinstance(argument := arguments[position], Handle) and position in donated:
                     argument.lose("It was donated to a program, which has written to its memory.")
         if waits and run.error is not None:
             raise run.error
@@ -286,9 +284,10 @@ class TTNNExecutable(Executable):
 
     def _bind(self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int]) -> _Request:
         """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run."""
-        request, times = _Request(), Counter(map(id, arguments))
-        for position, argument in enumerate(arguments):
-            name, token, written = self._names[position], tokens[position], position in self._written
+        request = _Request()
+        times = Counter(map(id, arguments)) if self._written else {}
+        for position, (name, argument, token) in enumerate(zip(self._names, arguments, tokens, strict=True)):
+            written = position in self._written
             if isinstance(argument, Handle):
                 number = argument.number
                 if written:

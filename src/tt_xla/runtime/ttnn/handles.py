@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.process import Worker
 
 
+_MOST_FAILURES = 4096
+"""Number of results of failed runs whose errors are known to runs that read them."""
+
+
 class Handle:
     """A result that stays on the card. It comes to the host when it is read, in its own type, and only then.
 
@@ -140,17 +144,16 @@ class Run:
 
     Args:
         executable: the executable.
+        contents: the contents of its worker.
         results: what stays on the card.
-        arguments: results of earlier runs that this one reads.
 
     Attributes:
         error: why it failed; None otherwise, and before the answer.
     """
 
-    def __init__(self, executable: TTNNExecutable, results: Sequence[Handle], arguments: Sequence[Handle]) -> None:
-        self._executable = executable
-        self._results = [weakref.ref(handle) for handle in results]
-        self._arguments = arguments
+    def __init__(self, executable: TTNNExecutable, contents: WorkerContents, results: Sequence[Handle]) -> None:
+        self._executable, self._contents = executable, contents
+        self._results = [(handle.number, weakref.ref(handle)) for handle in results]
         self.error: ExecutionError | None = None
 
     def end(self, answer: Mapping[str, Any] | ExecutionError) -> None:
@@ -158,14 +161,20 @@ class Run:
         if isinstance(answer, ExecutionError):
             self.error = answer
         elif "lacked" in answer:  # whose run failed
-            causes = [each.error for each in self._arguments if each.number == answer["lacked"]]
-            self.error = next(filter(None, causes), None) or self._executable.failure(answer)
+            failure = self._executable.failure(answer)
+            self.error = self._contents.failures.get(answer["lacked"], failure)
         elif "error" in answer:
             self.error = self._executable.failure(answer)
         else:
             self._executable.ran(answer)
-        for reference in self._results:
-            if self.error is not None and (handle := reference()) is not None:
+        if self.error is None:
+            return
+        failures = self._contents.failures
+        for number, reference in self._results:
+            failures[number] = self.error
+            while len(failures) > _MOST_FAILURES:
+                del failures[next(iter(failures))]
+            if (handle := reference()) is not None:
                 handle.error = self.error
 
 
@@ -184,6 +193,8 @@ class WorkerContents:
         """Numbers that nobody needs any more; the worker learns of them with the next run."""
         self.handles: weakref.WeakSet[Handle] = weakref.WeakSet()
         """Results that may be on the card."""
+        self.failures: dict[int, ExecutionError] = {}
+        """Errors of failed runs by the numbers of their results, for the runs that read these and are not answered."""
         self._numbers = itertools.count(1)
         self._sent: dict[int, dict[tuple[Token, DataType, tuple[int, ...], object], int]] = {}
         """Numbers of the arguments that were sent, by version, then by token, element type, shape and part."""
@@ -240,7 +251,7 @@ class WorkerContents:
 
     def take_dropped(self) -> list[int]:
         """Returns and clears the numbers that nobody needs any more."""
-        return [self.dropped.popleft() for _ in range(len(self.dropped))]
+        return [self.dropped.popleft() for _ in range(len(self.dropped))] if self.dropped else []
 
 
 __all__ = ["Handle", "Run", "WorkerContents"]

@@ -61,6 +61,9 @@ _KEPT_BYTES = 16 << 20
 _MOST_OUTSTANDING = 64
 """Number of requests that may wait for their answers."""
 
+_ANSWERS = 16
+"""Number of outstanding requests from which the next one reads the answers that have arrived."""
+
 _PROTOCOL = 4
 """Pickle's protocol, which all interpreters that TT-NN supports read."""
 
@@ -256,7 +259,8 @@ class Worker:
         running = self._running
         assert running is not None
         try:
-            self._take_answers(running)
+            if len(running.outstanding) >= _ANSWERS or arrays:
+                self._take_answers(running)
             if len(running.outstanding) >= _MOST_OUTSTANDING or (arrays and running.taken > _KEPT_BYTES):
                 self.wait()
             self._send(running, message | {"tensors": self._put(running, arrays)})

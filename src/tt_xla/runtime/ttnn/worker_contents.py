@@ -30,8 +30,8 @@ class Contents:
         self.array = array
         self.made = [] if tensor is None else [(device, tensor)]
         """Tensors and their devices."""
-        self.users = set()
-        """Number of each program, and name of its argument, that is bound to the contents."""
+        self.users = None
+        """Number of each program, and name of its argument, that is bound to the contents; None for no program yet."""
         self.shard = None
         """Tensor of several chips, and numbers of the chips that have these elements; None without such a tensor."""
 
@@ -105,7 +105,7 @@ def kept(result, device, chips, everywhere, utils):
         everywhere: number of chips of a program for several.
         utils: the helpers.
     """
-    if not data_type(result):
+    if isinstance(result, (list, numpy.ndarray)):
         return Contents(numpy.array(utils.shards_of(result, everywhere)[chips[0]] if chips else result))
     if not chips or len(chips) == everywhere:
         return Contents(None, device, result)
