@@ -548,3 +548,22 @@ def test_options_of_another_search_are_refused(program: str) -> None:
         done = CliRunner().invoke(tune_command, [*flags, program])
         assert (done.exit_code, message in done.output) == (2, True), done.output
     assert "nowhere" in CliRunner().invoke(tune_command, ["--system", "nowhere", program]).output
+
+
+@pytest.mark.parametrize(
+    ("runtime", "flags", "jobs"), [("ttnn", [], 1), ("ttnn", ["--jobs", "3"], 3), ("ttnn-mock", [], 2)]
+)
+def test_trials_on_a_card_run_one_at_a_time(monkeypatch, tmp_path, runtime, flags, jobs):
+    asked: list[int] = []
+
+    def executor(number: int) -> LocalExecutor:
+        asked.append(number)
+        raise OptionError("The number is known.")
+
+    monkeypatch.setattr("tt_xla.profiling.tune.executors.LocalExecutor", executor)
+    monkeypatch.setenv("TTXLA_RUNTIME", runtime)
+    script = tmp_path / "script.py"
+    script.write_text("")
+    done = CliRunner().invoke(tune_command, [*flags, "-o", str(tmp_path / "out"), str(script)])
+    assert "The number is known." in str(done.exception)
+    assert asked == [jobs]

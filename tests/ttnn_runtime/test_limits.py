@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +14,7 @@ import pytest
 
 from tests.ttnn_runtime.test_runtime import check, inputs, loaded
 from tt_xla import stage_times
-from tt_xla.errors import ExecutionError, OptionError
+from tt_xla.errors import ExecutionError, OptionError, RuntimeUnavailableError
 from tt_xla.runtime.ttnn import board, launch, waiting
 
 if TYPE_CHECKING:
@@ -92,3 +95,59 @@ def test_the_tool_that_resets_boards(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TTXLA_TTNN_RESET", "tt-smi '")
     with pytest.raises(OptionError, match="no command line"):
         board.reset_command(python, cards)
+
+
+HOLDER = """
+import mmap, sys, time
+board, library = open(sys.argv[1]), open(sys.argv[2], "rb")
+mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@contextlib.contextmanager
+def holding(board_file: Path, library: Path) -> Iterator[subprocess.Popen[str]]:
+    """Runs a process that has opened a board and loaded a library."""
+    for path in (board_file, library):
+        path.write_text("contents")
+    command = [sys.executable, "-c", HOLDER, str(board_file), str(library)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_card_that_another_process_has_is_refused_by_its_name(stand_in: StandIn, tmp_path: Path) -> None:
+    """TT-NN would wait for ever, and the board would then be reset under the other process."""
+    cards = launch.CARDS
+    with holding(cards / "0", tmp_path / "_ttnn.so") as process:
+        expected = rf"the card is in use by process {process.pid} \(\S*python\S* -c"
+        with pytest.raises(RuntimeUnavailableError, match=expected):
+            loaded()
+    executable, arguments = loaded(), inputs()
+    check(executable.run(arguments, [None, 7]), arguments)
+
+
+def test_tools_and_other_boards_are_no_users_of_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with holding(tmp_path / "0", tmp_path / "libsmi.so"):
+        assert board.users(tmp_path) == []
+    with holding(tmp_path / "0", tmp_path / "_ttnncpp.so"):
+        assert len(board.users(tmp_path)) == 1
+        monkeypatch.setenv("TT_VISIBLE_DEVICES", "1,2")
+        assert board.users(tmp_path) == []
+        monkeypatch.setenv("TT_VISIBLE_DEVICES", "0,2")
+        assert len(board.users(tmp_path)) == 1
+
+
+def test_mock_mode_acts_as_each_system_that_is_selected(mock_runtime: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = []
+    for system in ("p150", "p300", "p150"):
+        monkeypatch.setenv("TTXLA_SYSTEM", system)
+        workers.append(launch.worker())
+    assert workers[0] is workers[2]
+    assert workers[0] is not workers[1]

@@ -94,9 +94,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tup
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Number of trials that run at the same time.",
+    help="Number of trials that run at the same time.  [default: 2; 1 on the card of TTXLA_RUNTIME=ttnn]",
 )
 @click.option("--ray", "address", metavar="ADDRESS", help="Run trials on the Ray cluster at ADDRESS.")
 @out_option(default="generated/tune", show_default=True, text="Folder of the results.")
@@ -121,7 +119,7 @@ def tune_command(
     batch_argument: str,
     accuracy: float | None,
     measure: str | None,
-    jobs: int,
+    jobs: int | None,
     address: str | None,
     out: Path,
     mesh: str | None,
@@ -147,7 +145,7 @@ def tune_command(
     tt-xla tune --mesh 2x4 --system n300-llmbox model.mlir
     tt-xla tune --mesh auto --system n300 examples/smollm2.py
     """
-    from tt_xla.environment import selected_system
+    from tt_xla.environment import selected_runtime, selected_system
     from tt_xla.profiling.tune.executors import LocalExecutor, RayExecutor
     from tt_xla.profiling.tune.page import CHOSEN_NAME, HTML_NAME, write_chosen, write_page
     from tt_xla.profiling.tune.search import Search, Space
@@ -166,6 +164,7 @@ def tune_command(
         ended = tune_precision(program, arguments, accuracy, measure or "pcc", settings["mixed_groups"], out, as_json)
         context.exit(0 if ended else 130)
     space = Space(**settings)
+    jobs = jobs or (1 if selected_runtime() == "ttnn" else 2)
     executor = RayExecutor(address) if address else LocalExecutor(jobs)
     search = Search(program, arguments, space, out, executor, batch_argument)
     try:

@@ -1,4 +1,4 @@
-"""Resets the board after TT-NN did not answer: kernels may still run on it, and no process can stop them otherwise."""
+"""Boards: which processes use them, and a reset after TT-NN did not answer, as kernels may still run on them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,55 @@ _SECONDS = 180.0
 
 _MODULE = "tt_smi"
 """Python module of Tenstorrent's tool."""
+
+_LIBRARIES = ("ttnn", "tt_metal")
+"""Parts of the names of the libraries with which a process takes a board for itself. Tenstorrent's tools, which look at
+boards that others use, have none of them."""
+
+
+def users(cards: Path) -> list[str]:
+    """Returns the processes in which TT-NN has opened a board that TT-NN would open here, each as words.
+
+    TT-NN waits for ever for a board that another process has. What this process may not look at is left out.
+
+    Args:
+        cards: folder of the boards' device files.
+    """
+    visible = variable("TT_VISIBLE_DEVICES").split(",")
+    boards = {str(path) for path in cards.glob("*") if path.name.isdigit()}
+    if all(number.strip().isdigit() for number in visible):
+        boards &= {str(cards / number.strip()) for number in visible}
+    return [_described(process) for process in Path("/proc").glob("[0-9]*") if boards and _uses(process, boards)]
+
+
+def _uses(process: Path, boards: set[str]) -> bool:
+    """Returns whether a process has opened one of these device files and loaded TT-NN."""
+    try:
+        opened = {_target(each) for each in (process / "fd").iterdir()}
+        mapped = [] if opened.isdisjoint(boards) else (process / "maps").read_text().splitlines()
+    except OSError:  # it has ended, or belongs to somebody else
+        return False
+    return any(name in line.rpartition("/")[2] for line in mapped for name in _LIBRARIES)
+
+
+def _target(link: Path) -> str:
+    """Returns what an open file of a process is; an empty text once it is closed."""
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:
+        return ""
+
+
+def _described(process: Path) -> str:
+    """Returns a process by its number and command; that of a worker of this package by its user's process."""
+    try:
+        words = (process / "cmdline").read_text().split("\0")
+        parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        if any(word.endswith("ttnn/worker.py") for word in words):
+            return f"the worker {process.name} of {_described(process.parent / parent)}"
+        return f"process {process.name} ({' '.join(words).strip()[:200]})"
+    except OSError:
+        return f"process {process.name}"
 
 
 def reset_command(python: Path, cards: Path) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ _PROFILER = ("TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_MID_RUN_DUMP", "TT_M
 """Environment variables that TT-Metal reads when a device opens. Measured times need all three."""
 
 _workers: dict[str, Worker] = {}
-"""The worker for each value of ``TTXLA_RUNTIME``."""
+"""The worker for each value of ``TTXLA_RUNTIME``; in mock mode, for each system."""
 
 _starting = Lock()
 
@@ -55,16 +55,19 @@ def launch() -> Launch:
         variables |= dict.fromkeys(_PROFILER, "1")
     if simulator:
         return Launch(python, variables, "device", *limits)
-    return Launch(python, variables, "device", *limits, functools.partial(board.reset_command, python, CARDS))
+    reset = functools.partial(board.reset_command, python, CARDS)
+    return Launch(python, variables, "device", *limits, reset, functools.partial(board.users, CARDS))
 
 
 def worker() -> Worker:
     """Returns the worker of this process; it is made on first use."""
     with _starting:
-        runtime = environment.selected_runtime()
-        if runtime not in _workers:
-            _workers[runtime] = Worker(launch())
-        return _workers[runtime]
+        key = environment.selected_runtime()
+        if key == "ttnn-mock":  # which acts as one system
+            key += f" {environment.selected_system()}"
+        if key not in _workers:
+            _workers[key] = Worker(launch())
+        return _workers[key]
 
 
 def wait() -> None:

@@ -55,6 +55,9 @@ _MESH_STARTING_SECONDS = 600.0
 _CLOSING_SECONDS = 10.0
 """Time that a worker has to close its device and end."""
 
+_ENDING_SECONDS = 4.0
+"""Time in which a worker ends whose user's process has ended, before a board that it has counts as in use."""
+
 _KEPT_BYTES = 16 << 20
 """Bytes of the shared memory that stay between runs, for programs whose arguments change in each."""
 
@@ -87,6 +90,8 @@ class Launch:
     """Time limit for compiling kernels before one answer."""
     reset_command: Callable[[], Sequence[str] | None] = lambda: None
     """Returns the command that resets the board; None without a board."""
+    board_users: Callable[[], Sequence[str]] = tuple
+    """Returns the processes that have the board, each as words; empty without a board."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +191,12 @@ class Worker:
         elif self._running is not None and self._running.owner == os.getpid():
             self._ended(self._running)  # outstanding requests end with the cause
         self.close()
+        if users := self._board_users():
+            raise RuntimeUnavailableError(
+                f"TT-NN does not start: the card is in use by {' and by '.join(users)}.",
+                hint="Wait until it ends, or end it. TT_VISIBLE_DEVICES gives each process boards of its own, and "
+                "TTXLA_RUNTIME=emulated needs none.",
+            )
         self.mesh = mesh or self.mesh
         self.trace_region_bytes = max(trace_region_bytes, self.trace_region_bytes)
         if self._is_to_reset:
@@ -198,6 +209,13 @@ class Worker:
             self._running.seconds = self.launch.timeout_seconds
         except ExecutionError as error:
             raise RuntimeUnavailableError(f"TT-NN does not start. {error.message}", hint=error.hint) from None
+
+    def _board_users(self) -> Sequence[str]:
+        """Returns the processes that have the board, once those that are ending have had the time to."""
+        end = time.monotonic() + _ENDING_SECONDS
+        while (users := self.launch.board_users()) and time.monotonic() < end:
+            time.sleep(0.2)
+        return users
 
     def request(
         self,
