@@ -333,3 +333,48 @@ def test_two_chips_exchange_what_a_chip_feeds_into_its_link() -> None:
     ]
     assert len(errors) > 30
     assert max(errors) < 0.12
+
+
+@pytest.mark.parametrize("op", [*COLLECTIVES, "broadcast"])
+def test_ranks_pay_what_a_row_of_their_chips_does(op: str) -> None:
+    of_ranks = {"axis": 1, "process_group": "0", "ranks": 4}
+    there, back = Mesh((1, 4), ("", "x"), (0, 1, 2, 3)), Mesh((1, 4), ("", "x"), (0, 5, 2, 7))
+    for chips in (there, back):
+        instruction = Instruction(f"ttnn.{op}", {"input": 0}, (1,), {"cluster_axis": 1})
+        sizes = [spec(512), spec(2048)] if op == "all_gather" else [spec(2048), spec(2048)]
+        sizes = [spec(2048), spec(512)] if op == "reduce_scatter" else sizes
+        expected = instruction_cost(instruction, sizes, BOX, chips)
+        assert cost(op, 2048, None, **of_ranks, chips=chips.devices) == expected
+        assert cost(op, 2048, (2, 4), **of_ranks, chips=chips.devices) == expected
+    assert cost(op, 2048, None, **of_ranks, chips=()) == cost(op, 2048, (1, 4), axis=1)
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("max", DataType.BF16), ("sum", DataType.SI32)])
+def test_ranks_gather_what_no_sum_of_floats_reduces(kind: str, dtype: DataType) -> None:
+    attributes = {"cluster_axis": 1, "process_group": "0", "ranks": 4, "chips": (0, 1, 2, 3)}
+    reduction = Instruction("ttnn.all_reduce", {"input": 0}, (1,), {**attributes, "reduce_type": kind})
+    gather = Instruction("ttnn.all_gather", {"input": 0}, (1,), {**attributes, "all_gather_dim": 0})
+    values = [spec(512, dtype=dtype), spec(512, dtype=dtype)]
+    gathered = instruction_cost(gather, [spec(512, dtype=dtype), spec(2048, dtype=dtype)], BOX)
+    assert instruction_cost(reduction, values, BOX).link_us == gathered.link_us
+    assert instruction_cost(reduction, values, BOX).dram_us > gathered.dram_us
+    floats = Instruction("ttnn.all_reduce", {"input": 0}, (1,), {**attributes, "reduce_type": "mean"})
+    assert instruction_cost(floats, [spec(512), spec(512)], BOX).launch_us > gathered.launch_us
+    assert collective.scatter_buffers(reduction, values, BOX, None) == (None, None)
+
+
+def test_ranks_on_several_hosts_are_a_line() -> None:
+    on_hosts = {"process_group": "0", "reduce_type": "sum"}
+    few, many = (cost("all_reduce", 2048, None, axis=1, ranks=ranks, **on_hosts) for ranks in (2, 16))
+    assert many.link_us > few.link_us > 0
+
+
+def test_a_sum_of_ranks_has_the_buffers_of_one_along_a_row() -> None:
+    values = [spec(512), spec(512)]
+    plain = Instruction("ttnn.all_reduce", {"input": 0}, (1,), {"cluster_axis": 1, "reduce_type": "sum"})
+    of_ranks = dict(plain.attributes) | {"process_group": "0", "ranks": 4, "chips": (0, 1, 2, 3)}
+    expected = collective.scatter_buffers(plain, values, BOX, Mesh((1, 4), ("", "x"), (0, 1, 2, 3)))
+    assert None not in expected
+    assert (
+        collective.scatter_buffers(msgspec.structs.replace(plain, attributes=of_ranks), values, BOX, None) == expected
+    )

@@ -22,6 +22,7 @@ from tt_xla.cost.shares import inputs_of, traffic
 from tt_xla.ir.layout import TensorLayout
 from tt_xla.ir.mesh import Mesh, Shape
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
+from tt_xla.ir.ranks import PROCESS_GROUP, row_of_ranks
 from tt_xla.target import MeshAxis, Target, arrange
 
 
@@ -76,8 +77,23 @@ def collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     """
     works = _works(instruction, values)
     axis = _axis(instruction, values, rates)
+    if _gathers_to_reduce(instruction, values):
+        works += works[:1] * axis.size
+        return _cost(rates, [exchange("all_gather", axis, works[0].bytes * axis.size, rates)], works, axis)
     size = _exchanged_bytes(steps, works)
     return _cost(rates, [exchange(step, axis, size, rates) for step in steps], works, axis)
+
+
+def _gathers_to_reduce(instruction: Instruction, values: Sequence[TensorSpec]) -> bool:
+    """Returns whether each chip gathers all tensors and reduces them itself, as TT-NN's reductions add floats only.
+
+    In a program for a mesh such a reduction is ops of its own (``ttir-decompose``); one of ranks is a single op.
+    """
+    kind = instruction.attributes.get("reduce_type")
+    if PROCESS_GROUP not in instruction.attributes or kind is None:
+        return False
+    (spec,) = inputs_of(instruction, values)[:1]
+    return kind not in ("sum", "mean") or not spec.layout.dtype.is_float
 
 
 def least_link_us(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates) -> float:
@@ -89,7 +105,10 @@ def least_link_us(instruction: Instruction, values: Sequence[TensorSpec], rates:
     if steps is None:
         return 0.0
     axis = _axis(instruction, values, rates)
-    size = _exchanged_bytes(steps, _works(instruction, values))
+    works = _works(instruction, values)
+    size = _exchanged_bytes(steps, works)
+    if _gathers_to_reduce(instruction, values):
+        steps, size = ("all_gather",), works[0].bytes * axis.size
     return sum(_bottleneck_bytes(step, axis.size, size) for step in steps) / _line_rate(axis, rates)
 
 
@@ -142,14 +161,18 @@ SCATTERING = ("ttnn.reduce_scatter", "ttnn.all_reduce")
 
 
 def scatter_buffers(
-    instruction: Instruction, values: Sequence[TensorSpec], target: Target, mesh: Mesh
+    instruction: Instruction, values: Sequence[TensorSpec], target: Target, mesh: Mesh | None
 ) -> tuple[TensorSpec | None, TensorSpec | None]:
     """Returns the buffers that an op of :data:`SCATTERING` allocates in DRAM besides its result.
 
     The first one is for what arrives: as large as the operand for a ring, twice that for a line. The second one is the
-    chip's part of the sum, of an all_reduce whose tensor the chips can divide.
+    chip's part of the sum, of an all_reduce whose tensor the chips can divide. Both are None for one chip, and for a
+    reduction that gathers.
     """
     (spec,) = inputs_of(instruction, values)[:1]
+    mesh = row_of_ranks(instruction.attributes) or mesh
+    if mesh is None or _gathers_to_reduce(instruction, values):
+        return None, None
     axis = arrange(target, mesh.shape, mesh.devices).axes[int(instruction.attributes["cluster_axis"])]
     if axis.size == 1:
         return None, None
@@ -228,7 +251,7 @@ def _axis(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates) 
     elif number is None and rates.axes:
         axis = _all_chips(rates)
     else:
-        axis = _unknown_axis(rates, _shares(instruction, values))
+        axis = _unknown_axis(rates, int(instruction.attributes.get("ranks") or _shares(instruction, values)))
     links = instruction.attributes.get("num_links")
     topology = instruction.attributes.get("topology")
     ring = axis.ring if topology is None else str(topology) == "ring" and axis.size > 2

@@ -20,6 +20,7 @@ from tt_xla.cost.shares import FREE, cost_of, fidelity_of, inputs_of, moved, one
 from tt_xla.ir.layout import TILE
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
+from tt_xla.ir.ranks import row_of_ranks
 from tt_xla.target import Target
 
 Model = Callable[[Instruction, Sequence[TensorSpec], Rates, Any], Cost]
@@ -50,7 +51,7 @@ def instruction_cost(
     )
     attributes = instruction.attributes
     data = str(attributes) if attributes and not instruction.op.endswith(".constant") else ""
-    rates = rates_of(target, mesh)
+    rates = rates_of(target, row_of_ranks(attributes) or mesh)
     key = (instruction.op, operands, tuple([values[number] for number in instruction.results]), data, id(rates))
     entry = _priced.get(key)
     if entry is None:

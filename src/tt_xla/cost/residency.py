@@ -30,6 +30,7 @@ from tt_xla.ir.program import (
     TensorSpec,
     subprograms_of,
 )
+from tt_xla.ir.ranks import PROCESS_GROUP
 from tt_xla.target import Target
 
 Key = tuple[str, int]
@@ -93,7 +94,8 @@ class Residency:
             slots = functions[str(instruction.attributes["allocate_slots_callee"])]
             overflows = (self.run(slots, inner, functions) for inner in slots.body)
             return next((overflow for overflow in overflows if overflow is not None), None)
-        if self.mesh is not None and instruction.op in SCATTERING:
+        between_chips = self.mesh is not None or PROCESS_GROUP in instruction.attributes
+        if between_chips and instruction.op in SCATTERING:
             return self._exchange(function, instruction, self.mesh)
         internal = internal_tensor(instruction, function.values)
         if internal is None:
@@ -103,7 +105,7 @@ class Residency:
         self.free(key)
         return overflow
 
-    def _exchange(self, function: Function, instruction: Instruction, mesh: Mesh) -> Overflow | None:
+    def _exchange(self, function: Function, instruction: Instruction, mesh: Mesh | None) -> Overflow | None:
         """Allocates memory for the result of an exchange, and for the buffers that the op has meanwhile.
 
         An all_reduce is a reduce_scatter and an all_gather: the buffer of the first one is free during the second.

@@ -21,6 +21,7 @@ from tt_xla.cost.shares import fidelity_of, inputs_of
 from tt_xla.ir.layout import TILE, BufferType
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
+from tt_xla.ir.ranks import row_of_ranks
 from tt_xla.target import Target
 
 LABELS = {"compute": "compute", "dram": "DRAM", "noc": "NoC", "launch": "dispatch", "link": "links"}
@@ -66,7 +67,8 @@ def roofline(instruction: Instruction, values: Sequence[TensorSpec], target: Tar
     specs = (*inputs_of(instruction, values)[:1], *(values[number] for number in instruction.results))
     if any(not spec.layout.on_device for spec in specs):
         return Roofline()
-    link_us = collective.least_link_us(instruction, values, rates_of(target, mesh))
+    rates = rates_of(target, row_of_ranks(instruction.attributes) or mesh)
+    link_us = collective.least_link_us(instruction, values, rates)
     dram_us = 1e6 * dram_bytes(instruction, values) / target.dram_peak_bytes_per_second
     compute_us = 1e6 * operations(instruction, values) / peak_operations(target, fidelity_of(instruction))
     return Roofline(compute_us, dram_us, link_us)

@@ -70,6 +70,12 @@ def _is_between_tiles(shape: Sequence[int], split: int, join: int, chips: int) -
     return rank >= 2 and shape[join] % units.get(join, 1) == 0 and shape[split] // chips % units.get(split, 1) == 0
 
 
+@calls("ttnn.broadcast")
+def broadcast(op: Op) -> Call:
+    """Refuses the op, which only ranks of ``torch.distributed`` have."""
+    return _exchange(op)
+
+
 @calls("ttnn.mesh_partition")
 def mesh_partition(op: Op) -> Call:
     return _exchange(op, op.get("dim"))

@@ -12,6 +12,7 @@ from tt_xla.codegen.meshes import AXIS, DeviceMesh
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.ir.op_table import FIDELITY_LABELS
 from tt_xla.ir.program import Instruction, TensorSpec
+from tt_xla.ir.ranks import PROCESS_GROUP
 from tt_xla.registry import Registry
 from tt_xla.target import Target
 
@@ -104,6 +105,13 @@ class Op:
         return self._on_mesh().coordinates(self.get(name))
 
     def _on_mesh(self) -> DeviceMesh:
+        if PROCESS_GROUP in self.instruction.attributes:
+            raise UnsupportedOpError(
+                f"'{self.instruction.op}' exchanges tensors with the ranks of torch.distributed, and generated source "
+                "is one process.",
+                location=self.instruction.location,
+                hint="Compile the model for a mesh of chips, which one process drives.",
+            )
         if self.mesh is None:
             raise UnsupportedOpError(
                 f"'{self.instruction.op}' exchanges tensors between chips, but the program is for one chip.",

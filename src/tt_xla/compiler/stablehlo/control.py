@@ -18,6 +18,7 @@ from tt_xla.compiler.stablehlo.creation import full
 from tt_xla.compiler.stablehlo.elementwise import choose
 from tt_xla.compiler.stablehlo.fallback import DRAW, is_callback, new_token
 from tt_xla.compiler.stablehlo.outline import walk
+from tt_xla.compiler.stablehlo.rank_collectives import is_rank_collective
 from tt_xla.compiler.stablehlo.scalars import is_integer_scalar
 from tt_xla.compiler.stablehlo.subprograms import Captures, subprogram, used_from_outside
 from tt_xla.compiler.stablehlo.trips import Counter, counter_of, is_invariant, known
@@ -156,10 +157,12 @@ def _bound(context: ImportContext, bound: Any, inputs: list[SSAValue]) -> tuple[
 
 
 def _has_effects(context: ImportContext, op: Any) -> bool:
-    """Whether the regions of an op call Python functions or draw random numbers."""
+    """Whether the regions of an op call Python functions, exchange tensors with ranks or draw random numbers."""
     blocks = [block for region in op.regions for block in region.blocks]
     return any(
-        is_callback(inner) or inner.name == DRAW for block in blocks for inner in _all_ops(context, block.operations)
+        is_callback(inner) or is_rank_collective(inner) or inner.name == DRAW
+        for block in blocks
+        for inner in _all_ops(context, block.operations)
     )
 
 

@@ -18,6 +18,7 @@ from tt_xla.compiler.stablehlo.context import ImportContext, converts
 from tt_xla.compiler.stablehlo.conversion import inline
 from tt_xla.compiler.stablehlo.fallback import call_back
 from tt_xla.compiler.stablehlo.outline import outline
+from tt_xla.compiler.stablehlo.rank_collectives import is_rank_collective, rank_collective
 from tt_xla.compiler.stablehlo.types import chip_type
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.program import ARGUMENT_MARK
@@ -139,6 +140,8 @@ def custom_call(context: ImportContext, op: Any) -> Sequence[SSAValue]:
         return context.operands(op)[: len(op.results)]
     if target == callbacks.TARGET:
         return call_back(context, op)
+    if is_rank_collective(op.operation):
+        return [rank_collective(context, op)]
     raise context.reject(op, f"tt-xla does not know its target '{target}'")
 
 

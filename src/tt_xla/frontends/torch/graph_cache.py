@@ -17,6 +17,7 @@ from tt_xla.environment import selected_system
 from tt_xla.frontends import stored_programs
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import placements
+from tt_xla.frontends.torch.distributed import placement
 from tt_xla.frontends.torch.executor import Executor, Loading
 from tt_xla.frontends.torch.lowering import Argument, module_path, source_line
 from tt_xla.frontends.torch.private import aot_cache
@@ -57,7 +58,9 @@ def caching(
     loading = session.current.part(Loading)
     loading.graphs.clear()
     loading.options = own
-    tag = disk_cache.key_of([sorted(graph_options(options).items()), selected_system(), arguments, lines])
+    tag = disk_cache.key_of(
+        [sorted(graph_options(options).items()), selected_system(), arguments, lines, placement.described()]
+    )
     with aot_cache.active(tag, _own_functions(targets)) as lookup:
         yield lookup
 

@@ -62,8 +62,23 @@ def host_nodes(graph_module: GraphModule, refused: Collection[str] = ()) -> set[
     return nodes_on_host
 
 
+_COLLECTIVES = ("_c10d_functional::", "_dtensor::shard_dim_alltoall")
+
+
+def is_collective(node: Node) -> bool:
+    """Returns whether a node is a functional collective of ``torch.distributed``.
+
+    The other ranks wait for it, so all collectives of a graph run in the order of the graph, whatever else each rank
+    computes on the host.
+    """
+    return isinstance(node.target, OpOverload) and node.target._schema.name.startswith(_COLLECTIVES)
+
+
 def _only_on_host(node: Node) -> bool:
-    """Returns whether a size depends on values that a program computes, or StableHLO lacks a dtype."""
+    """Returns whether a size depends on values that a program computes, StableHLO lacks a dtype, or ranks exchange
+    tensors without elements, which no program computes."""
+    if is_collective(node) and any(0 in value.shape for value in _tensors(node.meta.get("val"))):
+        return True
     pending = [node.meta.get("val"), *(operand.meta.get("val") for operand in node.all_input_nodes)]
     while pending:
         value = pending.pop()
@@ -78,6 +93,11 @@ def _only_on_host(node: Node) -> bool:
     return False
 
 
+def _tensors(value: Any) -> list[torch.Tensor]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if isinstance(each, torch.Tensor)]
+
+
 def _is_unbacked(value: Any) -> bool:
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) and not value.node.has_hint()
 
@@ -90,10 +110,14 @@ def cut(graph_module: GraphModule, host: set[Node]) -> list[Stage]:
         host: nodes that run on the host.
     """
     level: dict[Node, int] = {}
+    last_collective: list[Node] = []
     for node in graph_module.graph.nodes:
         if node.op == "call_function":
-            before = [level[n] + (n in host and node not in host) for n in node.all_input_nodes if n in level]
+            follows = [*node.all_input_nodes, *(last_collective if is_collective(node) else ())]
+            before = [level[n] + (n in host and node not in host) for n in follows if n in level]
             level[node] = max(before, default=0)
+            if is_collective(node):
+                last_collective = [node]
     _postpone(level, host)
     _drop_split_marks(level)
     (output,) = graph_module.graph.find_nodes(op="output")
@@ -111,13 +135,13 @@ def _postpone(level: dict[Node, int], host: set[Node]) -> None:
     """Moves nodes that depend on the graph's inputs alone, such as a transposed weight, to the stage that first uses
     them.
 
-    Random numbers stay in the stage that draws them.
+    Random numbers stay in the stage that draws them, and collectives in their order.
     """
     early: set[Node] = set()
     for node in level:
-        is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        stays = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) or is_collective(node)
         operands = node.all_input_nodes
-        if node not in host and operands and not is_random and all(n not in level or n in early for n in operands):
+        if node not in host and operands and not stays and all(n not in level or n in early for n in operands):
             early.add(node)
     for node in reversed(level):
         if node in early and node.users and all(user in level for user in node.users):

@@ -12,7 +12,7 @@ from tt_xla.ir import abstract, shapes
 from tt_xla.ir.abstract import collective as shared
 from tt_xla.ir.abstract import mixture
 from tt_xla.ir.base import shape
-from tt_xla.ir.properties import BOOL, I64S, SI32, UI32, defaulted, opt_prop_def, prop_def
+from tt_xla.ir.properties import BOOL, I64S, SI32, STR, UI32, defaulted, opt_prop_def, prop_def
 from tt_xla.ir.ttcore import MOE_ACTIVATION, TOPOLOGY, MoEActivation
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
@@ -20,11 +20,21 @@ from tt_xla.ir.ttnn.configs import CORE_RANGE_SET, MATMUL_1D_CONFIG, MESH_COMPOS
 
 
 class _Links(TTNNOp, ABC):
-    """The properties that say how an exchange runs; absent ones are left to TT-NN."""
+    """The properties that say how an exchange runs; absent ones are left to TT-NN.
+
+    Those from ``process_group`` on are ours. An op has them where ranks of ``torch.distributed`` take part, which run
+    programs of their own (:mod:`tt_xla.ir.ranks`). It has ``effects`` then: it runs as often and in the same order as
+    in the source, because the other ranks wait for it.
+    """
 
     sub_device_id = opt_prop_def(UI32)
     num_links = opt_prop_def(UI32)
     topology = opt_prop_def(TOPOLOGY)
+    process_group = opt_prop_def(STR)
+    ranks = opt_prop_def(UI32)
+    chips = opt_prop_def(I64S)
+    element_type = opt_prop_def(STR)
+    effects = opt_prop_def(BOOL)
 
 
 @irdl_op_definition
@@ -81,6 +91,19 @@ class AllToAllOp(_Links, abstract.TensorOp):
             before[join] *= before[split] // after[split]
             before[split] = after[split]
         return tuple(before)
+
+
+@irdl_op_definition
+class BroadcastOp(_Links, abstract.LikeInput):
+    """Sends the tensor of the rank ``root`` to all others.
+
+    Ours: it stands for ``ttnn.broadcast``, for which upstream's dialect has no op.
+    """
+
+    name = "ttnn.broadcast"
+    input = operand_def(TensorType)
+    root = prop_def(UI32)
+    cluster_axis = prop_def(UI32)
 
 
 @irdl_op_definition
@@ -223,6 +246,7 @@ OPS = (
     AllReduceAsyncOp,
     ReduceScatterOp,
     AllToAllOp,
+    BroadcastOp,
     MeshPartitionOp,
     PointToPointOp,
     DistributeTensorOp,

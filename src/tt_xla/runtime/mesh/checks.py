@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from tt_xla.errors import ExecutionError
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Argument, Instruction, Program, Result
+from tt_xla.ir.ranks import PROCESS_GROUP
 from tt_xla.spmd.collectives import EXCHANGES, MESH_PARTITION, POINT_TO_POINT
 
 BETWEEN_CHIPS = (*EXCHANGES, MESH_PARTITION, POINT_TO_POINT)
@@ -40,13 +41,13 @@ def check(program: Program, mesh: Mesh) -> None:
 
 
 def check_without_mesh(program: Program) -> None:
-    """Checks that a Program for one chip exchanges nothing between chips.
+    """Checks that a Program for one chip exchanges nothing between chips, other than with ranks in other processes.
 
     Raises:
         ExecutionError: it does.
     """
     for instruction in _instructions(program):
-        if instruction.op in BETWEEN_CHIPS:
+        if instruction.op in BETWEEN_CHIPS and PROCESS_GROUP not in instruction.attributes:
             raise ExecutionError(
                 f"{instruction.op} works between chips, and program '{program.name}' has no mesh.",
                 hint=_HINT,

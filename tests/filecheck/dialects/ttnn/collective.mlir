@@ -140,3 +140,10 @@ func.func @all_to_all(%0: tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32xbf16
   %1 = "ttnn.all_to_all"(%0) <{split_dim = 0 : si32, concat_dim = -1 : si32, cluster_axis = 1 : ui32}> : (tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32xbf16, #ttnn_layout>
   func.return %1 : tensor<16x32xbf16, #ttnn_layout>
 }
+
+// CHECK-LABEL: func.func @broadcast(
+// CHECK: "ttnn.broadcast"({{.*}}) <{root = 1 : ui32, cluster_axis = 1 : ui32, process_group = "0", ranks = 4 : ui32, chips = array<i64>, element_type = "bf16", effects = true}> :
+func.func @broadcast(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x8xbf16, #ttnn_layout> {
+  %1 = "ttnn.broadcast"(%0) <{root = 1 : ui32, cluster_axis = 1 : ui32, process_group = "0", ranks = 4 : ui32, chips = array<i64>, element_type = "bf16", effects = true}> : (tensor<2x8xbf16, #ttnn_layout>) -> tensor<2x8xbf16, #ttnn_layout>
+  func.return %1 : tensor<2x8xbf16, #ttnn_layout>
+}

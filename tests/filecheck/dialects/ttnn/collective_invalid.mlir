@@ -266,3 +266,13 @@ func.func @all_to_all(%0: tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32x1xbf
   %1 = "ttnn.all_to_all"(%0) <{split_dim = 0 : si32, concat_dim = 1 : si32, cluster_axis = 1 : ui32}> : (tensor<32x16xbf16, #ttnn_layout>) -> tensor<16x32x1xbf16, #ttnn_layout1>
   func.return %1 : tensor<16x32x1xbf16, #ttnn_layout1>
 }
+
+// -----
+
+// expected-error: result has shape (8, 2), expected (2, 8)
+#dram = #ttnn.buffer_type<dram>
+#ttnn_layout = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>>
+func.func @broadcast(%0: tensor<2x8xbf16, #ttnn_layout>) -> tensor<8x2xbf16, #ttnn_layout> {
+  %1 = "ttnn.broadcast"(%0) <{root = 0 : ui32, cluster_axis = 1 : ui32}> : (tensor<2x8xbf16, #ttnn_layout>) -> tensor<8x2xbf16, #ttnn_layout>
+  func.return %1 : tensor<8x2xbf16, #ttnn_layout>
+}

@@ -55,6 +55,40 @@ def test_sums_have_the_bits_of_a_mesh_in_one_process(tmp_path):
     assert ranks == run("sums.py", tmp_path / "mesh", "mesh", size=1, TTXLA_SYSTEM="n300-llmbox") * 4
 
 
+def test_compiled_graphs_exchange_within_their_programs(tmp_path):
+    """Runs the script twice: the second time, the ranks find programs and graphs on disk."""
+    cache = {"TTXLA_CACHE": str(tmp_path / "programs"), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "graphs")}
+    for number in range(2):
+        first, second = run("compiled.py", tmp_path / str(number), **cache)
+        on_host = ["_c10d_functional.all_to_all_single.default", "aten.linalg_qr.default"]
+        assert first.pop("partly on the host") == [[True] * 3, on_host]
+        assert second.pop("partly on the host") == [[True] * 3, on_host[:1]]
+        reached = [report.pop("compilations") > 0 for report in (first, second)]
+        assert reached == [number == 0] * 2
+        for report, place in ((first, ""), (second, "At ")):
+            kind, message = report.pop("refused")
+            assert kind == "CollectiveError"
+            assert (
+                "rank 0: all_reduce(max) of float32[64, 32]; rank 1: all_reduce(sum) of float32[64, 32]. " + place
+            ) in message
+            assert report == {
+                "every kind": [[True] * 16, []],
+                "exchanges": [
+                    *["all_reduce"] * 8,
+                    *("all_gather", "reduce_scatter", "all_to_all", "broadcast", "all_reduce"),
+                    *("all_gather", "all_gather", "reduce_scatter", "reduce_scatter", "all_reduce", "all_reduce"),
+                ],
+                "ranks without a price": [1],
+                "neither on the chip": [
+                    [True, True],
+                    ["_c10d_functional.all_reduce.default", "_c10d_functional.wait_tensor.default"],
+                ],
+                "DTensor": [[True, True], []],
+                "backward": [[True] * 5, True],
+                "eager on one rank": True,
+            }
+
+
 @pytest.mark.parametrize(
     ("case", "words"),
     [

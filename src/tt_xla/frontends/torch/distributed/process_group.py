@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -22,8 +22,9 @@ from tt_xla.frontends.torch import processes
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.distributed.reductions import REDUCTIONS, reduced, reduced_part
 from tt_xla.frontends.torch.distributed.transport import Transport
+from tt_xla.frontends.torch.distributed.work import FinishedWork, Message
 from tt_xla.frontends.torch.errors import in_torch_classes
-from tt_xla.frontends.torch.private.process_groups import FinishedWork
+from tt_xla.runtime import process_groups
 
 Tensors = Sequence[torch.Tensor]
 
@@ -56,6 +57,7 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def _set_group_name(self, name: str) -> None:
         self._name = name
+        process_groups.register(name, self)
 
     def _set_group_desc(self, description: str) -> None:
         self._description = description
@@ -83,8 +85,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
         kind = _kind(op)
         for tensor in tensors:
-            parts = self._gathered(_scaled(tensor, op), f"all_reduce({kind}) of {_text(tensor)}")
-            _write([tensor], [reduced(parts, kind)])
+            _write([tensor], [self._reduced(_scaled(tensor, op), kind)])
         return FinishedWork(tensors)
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Any:
@@ -156,10 +157,8 @@ class ProcessGroupTT(dist.ProcessGroup):
         for output, parts in zip(output_tensors, input_tensors, strict=True):
             for part in parts:
                 _check_fit("reduce_scatter", part, output, 1)
-            call = f"reduce_scatter({kind}) of {' '.join(map(_text, parts))}"
             given = [_scaled(part, opts.reduceOp) for part in parts]
-            received = self._exchanged(given, [output] * self.size(), call)
-            _write([output], [reduced_part(received, self.rank(), kind)])
+            _write([output], [self._reduced_part(given, output, kind)])
         return FinishedWork(output_tensors)
 
     def reduce_scatter_coalesced(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
@@ -201,24 +200,48 @@ class ProcessGroupTT(dist.ProcessGroup):
         with self._waiting_for(dst_rank, "sends a message to"):
             work = self._transport.gloo.send(own, dst_rank, tag)
         waiting = functools.partial(self._waiting_for, dst_rank, "sends a message to")
-        return _Message(work, own, lambda: None, waiting)
+        return Message(work, own, lambda: None, waiting)
 
     def recv(self, tensors: Tensors, src_rank: int, tag: int = 0) -> Any:
         received = [torch.empty(tensor.nbytes, dtype=torch.uint8, device="cpu") for tensor in tensors]
         with self._waiting_for(src_rank, "waits for a message of"):
             work = self._transport.gloo.recv(received, src_rank, tag)
         waiting = functools.partial(self._waiting_for, src_rank, "waits for a message of")
-        return _Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), waiting)
+        return Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), waiting)
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> Any:
         received = [torch.empty(tensor.nbytes, dtype=torch.uint8, device="cpu") for tensor in tensors]
         work = self._transport.gloo.recv_anysource(received, tag)
-        return _Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), in_torch_classes)
+        return Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), in_torch_classes)
 
     @contextlib.contextmanager
     def _waiting_for(self, rank: int, message: str) -> Iterator[None]:
         with in_torch_classes(), self._transport.waiting_for(rank, message):
             yield
+
+    def collective(self, kind: str, tensor: torch.Tensor, *, reduction: str, root: int, silicon: bool) -> torch.Tensor:
+        """Calls a collective for a compiled program, as :class:`tt_xla.runtime.process_groups.ProcessGroup` says.
+
+        The other ranks may call the same one eagerly.
+        """
+        _check_chips()
+        if kind == "all_reduce":
+            return self._reduced(tensor, reduction, silicon=silicon)
+        if kind == "reduce_scatter":
+            parts = tensor.chunk(self.size())
+            return self._reduced_part(parts, parts[0], reduction, silicon=silicon)
+        if kind == "all_gather":
+            output = tensor.new_empty((tensor.shape[0] * self.size(), *tensor.shape[1:]))
+            self._allgather_base(output, tensor)
+        elif kind == "all_to_all":
+            output = torch.empty_like(tensor)
+            self.alltoall_base(output, tensor, [], [])
+        else:
+            assert kind == "broadcast", kind
+            output, options = tensor.clone(), dist.BroadcastOptions()
+            options.rootRank = root
+            self.broadcast([output], options)
+        return output
 
     def barrier(self, opts: Any = None) -> Any:
         self._agree("barrier()")
@@ -248,55 +271,26 @@ class ProcessGroupTT(dist.ProcessGroup):
             parts = self._transport.gather(_bytes(tensor))
         return [_tensor(part, tensor) for part in parts]
 
+    def _reduced(self, tensor: torch.Tensor, kind: str, *, silicon: bool | None = None) -> torch.Tensor:
+        """Returns the reduction of the tensors of all ranks, on the CPU; arguments are those of :func:`reduced`."""
+        parts = self._gathered(tensor, f"all_reduce({kind}) of {_text(tensor)}")
+        return reduced(parts, kind, silicon=silicon)
+
+    def _reduced_part(
+        self, parts: Tensors, output: torch.Tensor, kind: str, *, silicon: bool | None = None
+    ) -> torch.Tensor:
+        """Returns the reduction of what all ranks send to this one, which gives each a part, on the CPU."""
+        received = self._exchanged(
+            parts, [output] * self.size(), f"reduce_scatter({kind}) of {' '.join(map(_text, parts))}"
+        )
+        return reduced_part(received, self.rank(), kind, silicon=silicon)
+
     def _exchanged(self, parts: Tensors, outputs: Tensors, call: str) -> list[torch.Tensor]:
         """Returns what each rank sends to this one, which gives each a part; on the CPU, in the form of the outputs."""
         self._agree(call)
         with in_torch_classes():
             received = self._transport.exchange([*map(_bytes, parts)], [output.nbytes for output in outputs])
         return [_tensor(content, output) for content, output in zip(received, outputs, strict=True)]
-
-
-class _Message(dist.Work):
-    """A message between two ranks that may be on its way.
-
-    Args:
-        work: gloo's.
-        result: the tensors.
-        finish: called once it has arrived.
-        waiting: returns the context manager in which gloo is waited for.
-    """
-
-    def __init__(
-        self,
-        work: dist.Work,
-        result: Any,
-        finish: Callable[[], None],
-        waiting: Callable[[], contextlib.AbstractContextManager[None]],
-    ) -> None:
-        super().__init__()
-        self._work, self._result, self._finish, self._waiting = work, result, finish, waiting
-        self._is_done = False
-
-    def is_completed(self) -> bool:
-        return self._is_done or self._work.is_completed()
-
-    def wait(self, timeout: timedelta | None = None) -> bool:
-        if not self._is_done:
-            with self._waiting():
-                self._work.wait() if timeout is None else self._work.wait(timeout)
-            self._finish()
-            self._is_done = True
-        return True
-
-    def result(self) -> Any:
-        return self._result
-
-    def _source_rank(self) -> int:
-        return self._work._source_rank()
-
-    def get_future(self) -> torch.futures.Future[Any]:
-        self.wait()
-        return FinishedWork(self._result).get_future()
 
 
 def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:

@@ -43,25 +43,26 @@ REDUCTIONS = {
 """Names of the reductions of ``torch.distributed``."""
 
 
-def reduced(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:
+def reduced(parts: Sequence[torch.Tensor], kind: str, *, silicon: bool | None = None) -> torch.Tensor:
     """Returns what every rank gets from the tensors of all, in TT-NN's order of sums.
 
     Args:
         parts: CPU tensors of one shape, in the order of the ranks.
         kind: a value of :data:`REDUCTIONS`.
+        silicon: whether sums are rounded as on the chip; None for what the options of the session say.
     """
     on_chip = _type_on_chip(parts[0], kind)
     if on_chip is None:
         return _plain(parts, kind)
-    return reduced_everywhere(parts, kind, parts[0].shape, on_chip, silicon=_is_silicon()).to(parts[0].dtype)
+    return reduced_everywhere(parts, kind, parts[0].shape, on_chip, silicon=_is_silicon(silicon)).to(parts[0].dtype)
 
 
-def reduced_part(parts: Sequence[torch.Tensor], rank: int, kind: str) -> torch.Tensor:
+def reduced_part(parts: Sequence[torch.Tensor], rank: int, kind: str, *, silicon: bool | None = None) -> torch.Tensor:
     """Returns what one rank gets from the parts that all send to it; otherwise as :func:`reduced`."""
     on_chip = _type_on_chip(parts[0], kind)
     if on_chip is None:
         return _plain(parts, kind)
-    return reduced_at(parts, rank, kind, on_chip, silicon=_is_silicon()).to(parts[0].dtype)
+    return reduced_at(parts, rank, kind, on_chip, silicon=_is_silicon(silicon)).to(parts[0].dtype)
 
 
 def _type_on_chip(part: torch.Tensor, kind: str) -> DataType | None:
@@ -69,8 +70,8 @@ def _type_on_chip(part: torch.Tensor, kind: str) -> DataType | None:
     return None if kind in ("and", "or", "xor") else _ON_CHIP.get(part.dtype)
 
 
-def _is_silicon() -> bool:
-    return settings.current().with_own({}).numerics != "exact"
+def _is_silicon(wanted: bool | None) -> bool:
+    return settings.current().with_own({}).numerics != "exact" if wanted is None else wanted
 
 
 def _plain(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
-import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
@@ -15,36 +13,6 @@ with names_of("process_groups"):
     from torch._C._distributed_c10d import _set_thread_isolation_mode
 
     DistributedDataParallel._active_ddp_module  # noqa: B018  # set below
-
-
-class FinishedWork(dist.Work):
-    """A collective that is done.
-
-    Args:
-        result: its result, a list of tensors.
-    """
-
-    def __init__(self, result: Any) -> None:
-        super().__init__()
-        self._result = result
-
-    def is_completed(self) -> bool:
-        """Whether it is done: it is."""
-        return True
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Returns True at once."""
-        return True
-
-    def result(self) -> Any:
-        """Returns the result."""
-        return self._result
-
-    def get_future(self) -> torch.futures.Future[Any]:
-        """Returns the result as a future that has it."""
-        future: torch.futures.Future[Any] = torch.futures.Future()
-        future.set_result(self._result)
-        return future
 
 
 def keep_groups_per_thread() -> None:
@@ -74,4 +42,4 @@ def forget_active_module() -> None:
     DistributedDataParallel._active_ddp_module = None
 
 
-__all__ = ["FinishedWork", "forget_active_module", "keep_groups_per_thread"]
+__all__ = ["forget_active_module", "keep_groups_per_thread"]

@@ -18,7 +18,7 @@ import torch_xla.runtime as _runtime
 from tt_xla.frontends.torch import processes as _processes
 from tt_xla.frontends.torch import replicas as _replicas
 from tt_xla.frontends.torch import session as _session
-from tt_xla.frontends.torch.private.process_groups import FinishedWork as _FinishedWork
+from tt_xla.frontends.torch.distributed.work import FinishedWork as _FinishedWork
 from tt_xla.locks import Lock as _Lock
 
 _REDUCTIONS = {

@@ -1,6 +1,7 @@
 """Ops between the chips of a mesh. Operands are the tensors of the chips of one group, in their order along the axis.
 
-Where workers share the chips, ``places`` are those in a group whose results are wanted.
+Where workers share the chips, ``places`` are those in a group whose results are wanted. In the program of a rank of
+``torch.distributed`` the operand is the rank's own tensor, and ``ranks`` are the attributes of :mod:`tt_xla.ir.ranks`.
 
 ``ttnn.reduce_scatter`` follows tt-metal's ``reduce_scatter_minimal_async``: each chip's part is a chain of sums, which
 passes from chip to chip in both directions and is rounded to the tensor's type at each of them. ``ttnn.all_reduce``
@@ -17,7 +18,9 @@ import torch
 
 from tt_xla.ir.element_types import TILE, DataType
 from tt_xla.ir.program import TensorSpec
-from tt_xla.runtime.emulator.containers import hold
+from tt_xla.runtime import process_groups
+from tt_xla.runtime.emulator import place
+from tt_xla.runtime.emulator.containers import DECLARED, hold
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.registry import kernel
 from tt_xla.runtime.mesh import post
@@ -37,8 +40,11 @@ def all_gather(
     num_links: int | None = None,
     topology: str | None = None,
     sub_device_id: int | None = None,
+    **ranks: Any,
 ) -> Tensor:
     """Joins the tensors of all chips along a dimension."""
+    if ranks:
+        return _with_ranks(ctx, "all_gather", input, **ranks)
     return input[0] if len(input) == 1 else torch.cat(list(input), all_gather_dim)
 
 
@@ -52,8 +58,11 @@ def all_reduce(
     topology: str | None = None,
     sub_device_id: int | None = None,
     compute_config: Config = None,
+    **ranks: Any,
 ) -> Tensor:
     """Reduces the tensors of all chips element by element."""
+    if ranks:
+        return _with_ranks(ctx, "all_reduce", input, reduction=reduce_type, **ranks)
     specs = ctx.operands["input"]
     assert not isinstance(specs, TensorSpec)
     shape = specs[0].shape if specs[0].layout.tiled else ()
@@ -72,8 +81,11 @@ def reduce_scatter(
     sub_device_id: int | None = None,
     compute_config: Config = None,
     places: Sequence[int] | None = None,
+    **ranks: Any,
 ) -> Tensor | list[Tensor]:
     """Reduces the tensors of all chips; each chip keeps its part of the result along a dimension."""
+    if ranks:
+        return _with_ranks(ctx, "reduce_scatter", input, reduction=reduce_type, **ranks)
     count = len(input)
     wanted = range(count) if places is None else places
     pieces = [torch.chunk(tensor, count, scatter_dim) for tensor in input]
@@ -96,13 +108,33 @@ def all_to_all(
     topology: str | None = None,
     sub_device_id: int | None = None,
     places: Sequence[int] | None = None,
+    **ranks: Any,
 ) -> Tensor | list[Tensor]:
     """Sends the n-th part of each chip's tensor along ``split_dim`` to the n-th chip, which joins what it gets."""
+    if ranks:
+        return _with_ranks(ctx, "all_to_all", input, **ranks)
     count = len(input)
     pieces = [torch.chunk(tensor, count, split_dim) for tensor in input]
     wanted = range(count) if places is None else places
     joined = [torch.cat([piece[place] for piece in pieces], concat_dim) for place in wanted]
     return joined[0] if len(joined) == 1 else joined
+
+
+@kernel("ttnn.broadcast", keeps_values=True)
+def broadcast(
+    ctx: Context,
+    input: Sequence[Tensor],
+    root: int,
+    cluster_axis: int | None = None,
+    num_links: int | None = None,
+    topology: str | None = None,
+    sub_device_id: int | None = None,
+    **ranks: Any,
+) -> Tensor:
+    """Returns the tensor of the chip ``root``, which all chips get."""
+    if ranks:
+        return _with_ranks(ctx, "broadcast", input, root=root, **ranks)
+    return input[root]
 
 
 @kernel("ttnn.mesh_partition", keeps_values=True)
@@ -129,6 +161,29 @@ def transfer(
     """Sends tensors to other workers of the mesh and returns those that they send."""
     received = post.exchange(inputs, to, sources)
     return received[0] if len(received) == 1 else received
+
+
+def _with_ranks(
+    ctx: Context,
+    kind: str,
+    input: Any,
+    process_group: str,
+    element_type: str,
+    reduction: str = "",
+    root: int = 0,
+    **_: Any,
+) -> Tensor:
+    """Exchanges a tensor with the ranks of ``torch.distributed``, as its eager collectives do.
+
+    Args:
+        input: the tensor that this rank gives.
+        process_group: name of the group.
+        element_type: StableHLO element type in which tensors cross; the chip may hold another one.
+    """
+    given = input.ne(0) if element_type == "i1" else input.to(DECLARED[element_type])
+    group = process_groups.find(process_group)
+    result = group.collective(kind, given.cpu(), reduction=reduction, root=root, silicon=ctx.silicon)
+    return hold(place.brought(result), ctx.dtype)
 
 
 def reduced_everywhere(

@@ -1,0 +1,41 @@
+"""Lowering of collectives between the ranks of ``torch.distributed``, which work along the first dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from tt_xla.compiler.ttir_to_ttnn.lowering import Lowering, lowers
+from tt_xla.ir.base import TTOp
+from tt_xla.ir.layout import TensorLayout
+from tt_xla.ir.ranks import CLUSTER_AXIS
+from tt_xla.ir.ttir import ranks as source
+from tt_xla.ir.ttnn import collective as target
+from tt_xla.ir.ttnn.attributes import laid_out
+
+_TARGETS: dict[str, tuple[type[TTOp], tuple[str, ...]]] = {
+    "all_gather": (target.AllGatherOp, ("all_gather_dim",)),
+    "all_reduce": (target.AllReduceOp, ()),
+    "all_to_all": (target.AllToAllOp, ("split_dim", "concat_dim")),
+    "broadcast": (target.BroadcastOp, ()),
+    "reduce_scatter": (target.ReduceScatterOp, ("scatter_dim",)),
+}
+"""TTNN op of each kind, and its properties that name the first dimension."""
+
+
+@lowers(source.RankCollectiveOp)
+def rank_collective(lowering: Lowering, op: source.RankCollectiveOp) -> SSAValue:
+    """Lowers a collective. No element type is converted: integers are added as integers, by the ranks themselves."""
+    kind, dims = _TARGETS[op.kind]
+    sizes, dtype = lowering.result(op)
+    values: dict[str, Any] = op.values() | dict.fromkeys(dims, 0)
+    del values["kind"]
+    return lowering.add(
+        kind,
+        [lowering.tiled(op.input)],
+        laid_out(sizes, TensorLayout.of(sizes, dtype)),
+        cluster_axis=CLUSTER_AXIS,
+        effects=True,
+        **values,
+    )
