@@ -425,6 +425,21 @@ def test_exchanges_by_axis() -> None:
     assert by_axis([exchange(1.0, cluster_axis=2)])[0].axis == "all"
 
 
+def test_exchanges_of_ranks() -> None:
+    ranks = {"process_group": "rows", "ranks": 2, "cluster_axis": 1, "scatter_dim": 0}
+    own = {"cost": Cost(total_us=3.0, link_us=2.0), "system": "p150x8"}
+    near = op("reduce_scatter", chips=(0, 1), **own, **ranks)
+    (line,) = by_axis([SimpleNamespace(op=near, duration_ns=3e3)])
+    assert (line.axis, line.links.split(" with")[0], line.count) == ("process group rows", "line of 2 chips", 1)
+    assert line.narrowest is not None
+    expected = {"dim": 0, "ring_size": 2, "num_links": 2, "topology": "Topology::Linear"}
+    assert link_attributes(near) == expected
+    on_hosts = op("reduce_scatter", **own, **ranks)
+    (line,) = by_axis([SimpleNamespace(op=on_hosts, duration_ns=3e3)])
+    assert line == AxisLine("process group rows", "2 ranks", None, 1, 3.0)
+    assert link_attributes(on_hosts) == expected | {"num_links": 1}
+
+
 @pytest.mark.parametrize(
     ("attributes", "expected"),
     [

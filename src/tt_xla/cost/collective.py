@@ -186,7 +186,7 @@ def scatter_buffers(
 
 
 def _in_dram(shape: Shape, like: TensorSpec) -> TensorSpec:
-    return TensorSpec(shape, TensorLayout.of(shape, like.layout.dtype))
+    return TensorSpec(shape, TensorLayout.of(shape, like.layout.dtype, tiled=like.layout.tiled))
 
 
 def point_to_point(instruction: Instruction, values: Sequence[TensorSpec], rates: Rates, _: Any) -> Cost:

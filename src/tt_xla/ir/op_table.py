@@ -260,6 +260,7 @@ PROGRAMS = (
     DeviceProgram(CCL, "AllGather", "all_gather"),
     DeviceProgram(CCL, "AllReduceAsync", "all_reduce all_reduce_async"),
     DeviceProgram(CCL, "AllToAllAsyncGeneric", "all_to_all"),
+    DeviceProgram(CCL, "Broadcast", "broadcast"),
     DeviceProgram(CCL, "ReduceScatter", "reduce_scatter"),
     DeviceProgram(
         CCL, "", "all_to_all_combine all_to_all_dispatch all_to_all_dispatch_metadata point_to_point reduce_to_root"
@@ -298,8 +299,8 @@ _OTHER_CODES = {
     TM: "ConcatenateHeads FillPad NLPCreateHeadsDecode Reshape Split Tilize TilizeWithValPadding Untilize "
     "UntilizeWithUnpadding",
     DM: "Clone Halo InterleavedToSharded InterleavedToShardedPartial Move Reshard ShardedToInterleaved Where",
-    CCL: "AllBroadcast AllGatherAsync AllGatherConcat AllToAllAsync Broadcast Combine DeepseekMoEReduceScatter "
-    "Dispatch LlamaReduceScatter RecvAsync RecvDirectAsync ReduceScatterMinimalAsync ReduceScatterMinimalDirect "
+    CCL: "AllBroadcast AllGatherAsync AllGatherConcat AllToAllAsync Combine DeepseekMoEReduceScatter Dispatch "
+    "LlamaReduceScatter RecvAsync RecvDirectAsync ReduceScatterMinimalAsync ReduceScatterMinimalDirect "
     "ReduceToRoot SelectiveReduceCombine SendAsync SendDirectAsync SliceReshardAsync StridedAllGatherAsync "
     "StridedReduceScatterAsync",
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tt_xla.errors import MeshError
+from tt_xla.ir.ranks import CLUSTER_AXIS, PROCESS_GROUP, row_of_ranks
 from tt_xla.profiling.device_time import Kernel
 from tt_xla.profiling.recording import LoadedProgram, Op
 from tt_xla.target import MeshAxis, arrange
@@ -55,13 +56,31 @@ def by_axis(kernels: Iterable[Kernel]) -> tuple[AxisLine, ...]:
 
 
 def _axis_key(op: Op) -> tuple[str, str, tuple[int, int] | None]:
-    program = op.program
-    number = op.instruction.attributes.get("cluster_axis")
+    program, attributes = op.program, op.instruction.attributes
+    if PROCESS_GROUP in attributes:
+        axis = axis_of_ranks(op)
+        links = f"{attributes['ranks']} ranks" if axis is None else _links_in_words(axis, program)
+        return f"process group {attributes[PROCESS_GROUP]}", links, axis and axis.narrowest
+    number = attributes.get("cluster_axis")
     axes = mesh_axes(program)
     if number is None or program.mesh is None or number >= len(axes):
         return "all", f"{program.mesh.size} chips" if program.mesh is not None else "", None
     axis = axes[number]
-    return program.mesh.axes[number], describe_axis(axis, program.target.ethernet_bytes_per_second), axis.narrowest
+    return program.mesh.axes[number], _links_in_words(axis, program), axis.narrowest
+
+
+def _links_in_words(axis: MeshAxis, program: LoadedProgram) -> str:
+    return describe_axis(axis, program.target.ethernet_bytes_per_second)
+
+
+def axis_of_ranks(op: Op) -> MeshAxis | None:
+    """Returns the links between the chips of the ranks that an exchange of ``torch.distributed`` has.
+
+    Returns:
+        The links; None for other exchanges, and for ranks on several hosts.
+    """
+    mesh = row_of_ranks(op.instruction.attributes)
+    return None if mesh is None else arrange(op.program.target, mesh.shape, mesh.devices).axes[CLUSTER_AXIS]
 
 
 def mesh_axes(program: LoadedProgram) -> Sequence[MeshAxis]:
@@ -80,6 +99,11 @@ def link_attributes(op: Op) -> dict[str, Any]:
     dim = attributes.get("all_gather_dim", attributes.get("scatter_dim"))
     named: dict[str, Any] = {} if dim is None else {"dim": dim}
     number = attributes.get("cluster_axis")
+    if PROCESS_GROUP in attributes:
+        axis = axis_of_ranks(op)
+        rings = axis is not None and axis.ring
+        links = 1 if axis is None else axis.links
+        return named | {"ring_size": attributes["ranks"], "num_links": links, "topology": _topology(ring=rings)}
     if op.program.mesh is None or (number is not None and number >= len(axes)):
         return named
     chosen = axes if number is None else axes[number : number + 1]
@@ -87,5 +111,9 @@ def link_attributes(op: Op) -> dict[str, Any]:
     return named | {
         "ring_size": math.prod(axis.size for axis in chosen),
         "num_links": attributes.get("num_links") or min((axis.links for axis in chosen), default=1),
-        "topology": f"Topology::{'Ring' if rings else 'Linear'}",
+        "topology": _topology(ring=rings),
     }
+
+
+def _topology(*, ring: bool) -> str:
+    return f"Topology::{'Ring' if ring else 'Linear'}"

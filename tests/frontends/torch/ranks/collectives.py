@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from launch import begin, report
 
+from tt_xla.runtime.observation import ENDED
+
 begin("tt")
 rank, size = dist.get_rank(), dist.get_world_size()
 on = torch.device("tt")
-results = {}
+results = {"in programs": []}
+
+
+def note(executable, began):
+    """Notes the exchanges of a program that have a predicted time."""
+    steps = [step for function in executable.program.functions for step in function.body if step.cost.link_us > 0]
+    results["in programs"] += [step.op.removeprefix("ttnn.") for step in steps]
+
+
+observed = ExitStack()
+observed.enter_context(ENDED.added(note))
 
 
 def own(*shape, dtype=torch.float32):
@@ -101,5 +115,6 @@ def compiled(x):
 results["compiled"] = compiled(own(2)).tolist()
 dist.barrier()
 results["backend"] = dist.get_backend()
+observed.close()
 dist.destroy_process_group()
 report(results)

@@ -1,7 +1,8 @@
 """The process group ``tt``: collectives between processes, each of which has a chip of the emulated board.
 
 Tensors cross as bytes in host memory, and each rank reduces what it receives in TT-NN's order, so results are those of
-the same collectives between the chips of a mesh in one process. Tensors on the CPU are reduced in the same way.
+the same collectives between the chips of a mesh in one process. Tensors on the CPU are reduced in the same way; for
+those on the device, :mod:`.eager` runs a program whose op calls the group.
 Collectives are done when they return; messages between two ranks are done when they are waited for.
 """
 
@@ -20,6 +21,7 @@ import torch.distributed as dist
 from tt_xla.environment import launched_process, variable
 from tt_xla.frontends.torch import processes
 from tt_xla.frontends.torch.device import chips
+from tt_xla.frontends.torch.distributed.eager import EagerPrograms
 from tt_xla.frontends.torch.distributed.reductions import REDUCTIONS, reduced, reduced_part
 from tt_xla.frontends.torch.distributed.transport import Transport
 from tt_xla.frontends.torch.distributed.work import FinishedWork, Message
@@ -45,6 +47,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         self._transport = Transport(store, rank, size, timeout, lambda place: _global_rank(group(), place))
         self._name = self._description = ""
         self._store = store
+        self._programs = EagerPrograms(self)
 
     supports_splitting = supports_coalescing = supports_tensor_alloc = supports_shrinking = False
     """PyTorch asks the backend of a device for these features, and the group is its own backend."""
@@ -85,7 +88,9 @@ class ProcessGroupTT(dist.ProcessGroup):
         op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
         kind = _kind(op)
         for tensor in tensors:
-            _write([tensor], [self._reduced(_scaled(tensor, op), kind)])
+            given = _scaled(tensor, op)
+            result = self._programs.run("all_reduce", given, given.shape, reduction=kind)
+            _write([tensor], [self._reduced(given, kind) if result is None else result])
         return FinishedWork(tensors)
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> Any:
@@ -101,16 +106,23 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def broadcast(self, tensors: Tensors, opts: Any) -> Any:
         for tensor in tensors:
-            self._agree(f"broadcast(src={opts.rootRank}) of {_text(tensor)}")
-            with in_torch_classes():
-                content = self._transport.broadcast(_bytes(tensor).clone(), opts.rootRank)
+            result = self._programs.run("broadcast", tensor, tensor.shape, root=opts.rootRank)
+            if result is None:
+                self._agree(f"broadcast(src={opts.rootRank}) of {_text(tensor)}")
+                with in_torch_classes():
+                    result = _tensor(self._transport.broadcast(_bytes(tensor).clone(), opts.rootRank), tensor)
             if self.rank() != opts.rootRank:
-                _write([tensor], [_tensor(content, tensor)])
+                _write([tensor], [result])
         return FinishedWork(tensors)
 
     def allgather(self, output_tensors: Sequence[Tensors], input_tensors: Tensors, opts: Any = None) -> Any:
         for outputs, tensor in zip(output_tensors, input_tensors, strict=True):
             self._check_own(tensor, outputs)
+            if tensor.dim() and all(output.shape == tensor.shape for output in outputs):
+                joined = self._programs.run("all_gather", tensor, self._joined(tensor.shape))
+                if joined is not None:
+                    _write(outputs, joined.chunk(self.size()))
+                    continue
             self._agree(f"all_gather of {' '.join(map(_text, outputs))}")
             with in_torch_classes():
                 parts = self._transport.gather_sizes(_bytes(tensor), [output.nbytes for output in outputs])
@@ -123,8 +135,10 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def _allgather_base(self, output: torch.Tensor, input: torch.Tensor, opts: Any = None) -> Any:
         _check_fit("all_gather_single", output, input, self.size())
-        parts = self._gathered(input, f"all_gather of {_text(input)} into {_text(output)}")
-        _write([output], [torch.stack(parts)])
+        result = self._programs.run("all_gather", input, self._joined(input.shape)) if input.dim() else None
+        if result is None:
+            result = torch.stack(self._gathered(input, f"all_gather of {_text(input)} into {_text(output)}"))
+        _write([output], [result])
         return FinishedWork([output])
 
     def allgather_into_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> Any:
@@ -158,7 +172,10 @@ class ProcessGroupTT(dist.ProcessGroup):
             for part in parts:
                 _check_fit("reduce_scatter", part, output, 1)
             given = [_scaled(part, opts.reduceOp) for part in parts]
-            _write([output], [self._reduced_part(given, output, kind)])
+            result = None
+            if output.dim() and all(part.shape == output.shape for part in parts):
+                result = self._programs.run("reduce_scatter", torch.cat(given), output.shape, reduction=kind)
+            _write([output], [self._reduced_part(given, output, kind) if result is None else result])
         return FinishedWork(output_tensors)
 
     def reduce_scatter_coalesced(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
@@ -184,6 +201,12 @@ class ProcessGroupTT(dist.ProcessGroup):
     def alltoall_base(
         self, output: torch.Tensor, input: torch.Tensor, output_sizes: Any, input_sizes: Any, opts: Any = None
     ) -> Any:
+        is_even = input.dim() and input.shape == output.shape and input.shape[0] % self.size() == 0
+        if is_even and len({*output_sizes, *input_sizes}) < 2:
+            result = self._programs.run("all_to_all", input, input.shape)
+            if result is not None:
+                _write([output], [result])
+                return FinishedWork([output])
         outputs = output.split([*output_sizes]) if output_sizes else output.chunk(self.size())
         inputs = input.split([*input_sizes]) if input_sizes else input.chunk(self.size())
         return self.alltoall(outputs, inputs)
@@ -231,7 +254,7 @@ class ProcessGroupTT(dist.ProcessGroup):
             parts = tensor.chunk(self.size())
             return self._reduced_part(parts, parts[0], reduction, silicon=silicon)
         if kind == "all_gather":
-            output = tensor.new_empty((tensor.shape[0] * self.size(), *tensor.shape[1:]))
+            output = tensor.new_empty(self._joined(tensor.shape))
             self._allgather_base(output, tensor)
         elif kind == "all_to_all":
             output = torch.empty_like(tensor)
@@ -259,6 +282,10 @@ class ProcessGroupTT(dist.ProcessGroup):
                 f"all_gather: rank {_global_rank(self, self.rank())} gives {_text(tensor)}, and its place among the "
                 f"outputs is {_text(place)}. Each output has the shape and dtype of what its rank gives."
             )
+
+    def _joined(self, shape: torch.Size) -> tuple[int, ...]:
+        """Returns the shape of the tensors of all ranks, one after another along the first dimension."""
+        return (shape[0] * self.size(), *shape[1:])
 
     def _agree(self, call: str) -> None:
         with in_torch_classes():
