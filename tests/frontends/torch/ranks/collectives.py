@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
 
 import torch
@@ -113,6 +114,23 @@ def compiled(x):
 
 
 results["compiled"] = compiled(own(2)).tolist()
+sums = []
+
+
+def add_on_cpu():
+    for number in range(20):
+        tensor = torch.tensor([float(number + rank)])
+        dist.all_reduce(tensor)
+        sums.append(tensor.item())
+
+
+thread = threading.Thread(target=add_on_cpu)
+thread.start()
+many = own(2)
+for _ in range(20):
+    dist.all_reduce(many, dist.ReduceOp.MAX)
+thread.join()
+results["threads"] = [many.tolist(), sums == [2.0 * number + 1 for number in range(20)]]
 dist.barrier()
 results["backend"] = dist.get_backend()
 observed.close()

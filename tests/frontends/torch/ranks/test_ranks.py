@@ -38,12 +38,14 @@ COLLECTIVES = {
     "async": [[True, True]] * 2,
     "functional": [[[3, 6], [1, 2, 2, 4], [3, 6]], [[3, 6], [1, 2, 2, 4], [9, 12]]],
     "compiled": [[7, 13]] * 2,
+    "threads": [[[2, 4], True]] * 2,
     "backend": ["tt", "tt"],
     "in programs": [
         [
             *["all_reduce"] * 6,
             *("broadcast", "all_gather", "reduce_scatter", "reduce_scatter", "all_gather", "broadcast"),
             *("all_reduce", "all_reduce", "all_gather", "reduce_scatter", "all_reduce"),
+            *["all_reduce"] * 20,
         ]
     ]
     * 2,

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -30,6 +31,9 @@ from tt_xla.runtime import process_groups
 
 Tensors = Sequence[torch.Tensor]
 
+_IN_PROGRAM: ContextVar[bool] = ContextVar("in_program", default=False)
+"""Whether a program of this context calls a collective, so that its tensors are those of the device."""
+
 
 class ProcessGroupTT(dist.ProcessGroup):
     """A process group of ranks, as ``dist.init_process_group("tt")`` makes it.
@@ -44,7 +48,10 @@ class ProcessGroupTT(dist.ProcessGroup):
     def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)
         group = weakref.ref(self)
-        self._transport = Transport(store, rank, size, timeout, lambda place: _global_rank(group(), place))
+        stores = store, dist.PrefixStore("cpu", store)
+        self._of_device, self._of_cpu = (
+            Transport(own, rank, size, timeout, lambda place: _global_rank(group(), place)) for own in stores
+        )
         self._name = self._description = ""
         self._store = store
         self._programs = EagerPrograms(self)
@@ -82,7 +89,16 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def _get_backend(self, device: torch.device) -> Any:
         """Returns what exchanges tensors of a device: PyTorch sets the timeout of gloo there."""
-        return self._transport.gloo if device.type == "cpu" else self
+        return self._of_cpu.gloo if device.type == "cpu" else self
+
+    def _transport(self, tensors: Tensors) -> Transport:
+        """Returns what exchanges tensors: one for those of the device, one for those of the CPU, as with nccl and gloo.
+
+        So a thread may exchange CPU tensors, as one that saves a checkpoint does, while another one trains. A barrier,
+        which has no tensors, is of the device.
+        """
+        on_cpu = bool(tensors) and all(tensor.device.type != chips.DEVICE_TYPE for tensor in tensors)
+        return self._of_cpu if on_cpu and not _IN_PROGRAM.get() else self._of_device
 
     def allreduce(self, tensors: Tensors, opts: Any = None) -> Any:
         op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
@@ -108,9 +124,9 @@ class ProcessGroupTT(dist.ProcessGroup):
         for tensor in tensors:
             result = self._programs.run("broadcast", tensor, tensor.shape, root=opts.rootRank)
             if result is None:
-                self._agree(f"broadcast(src={opts.rootRank}) of {_text(tensor)}")
+                self._agree(f"broadcast(src={opts.rootRank}) of {_text(tensor)}", [tensor])
                 with in_torch_classes():
-                    result = _tensor(self._transport.broadcast(_bytes(tensor).clone(), opts.rootRank), tensor)
+                    result = _tensor(self._transport([tensor]).broadcast(_bytes(tensor).clone(), opts.rootRank), tensor)
             if self.rank() != opts.rootRank:
                 _write([tensor], [result])
         return FinishedWork(tensors)
@@ -123,9 +139,9 @@ class ProcessGroupTT(dist.ProcessGroup):
                 if joined is not None:
                     _write(outputs, joined.chunk(self.size()))
                     continue
-            self._agree(f"all_gather of {' '.join(map(_text, outputs))}")
+            self._agree(f"all_gather of {' '.join(map(_text, outputs))}", [tensor])
             with in_torch_classes():
-                parts = self._transport.gather_sizes(_bytes(tensor), [output.nbytes for output in outputs])
+                parts = self._transport([tensor]).gather_sizes(_bytes(tensor), [output.nbytes for output in outputs])
             _write(outputs, [_tensor(part, output) for part, output in zip(parts, outputs, strict=True)])
         return FinishedWork([tensor for outputs in output_tensors for tensor in outputs])
 
@@ -157,12 +173,12 @@ class ProcessGroupTT(dist.ProcessGroup):
         for position, output in enumerate(output_tensors):
             for tensor in input_tensors[position] if self.rank() == opts.rootRank else ():
                 _check_fit("scatter", tensor, output, 1)
-            self._agree(f"scatter(src={opts.rootRank}) of {_text(output)}")
+            self._agree(f"scatter(src={opts.rootRank}) of {_text(output)}", [output])
             content = torch.zeros(output.nbytes * self.size(), dtype=torch.uint8, device="cpu")
             if self.rank() == opts.rootRank:
                 content = torch.cat([_bytes(tensor) for tensor in input_tensors[position]])
             with in_torch_classes():
-                parts = self._transport.broadcast(content, opts.rootRank).chunk(self.size())
+                parts = self._transport([output]).broadcast(content, opts.rootRank).chunk(self.size())
             _write([output], [_tensor(parts[self.rank()], output)])
         return FinishedWork(output_tensors)
 
@@ -191,10 +207,11 @@ class ProcessGroupTT(dist.ProcessGroup):
         return FinishedWork(outputs)
 
     def alltoall(self, output_tensors: Tensors, input_tensors: Tensors, opts: Any = None) -> Any:
-        self._agree("all_to_all")
+        self._agree("all_to_all", output_tensors)
         with in_torch_classes():
-            self._transport.check_sizes([part.nbytes for part in input_tensors], [out.nbytes for out in output_tensors])
-            received = self._transport.exchange([*map(_bytes, input_tensors)], [out.nbytes for out in output_tensors])
+            transport = self._transport(output_tensors)
+            transport.check_sizes([part.nbytes for part in input_tensors], [out.nbytes for out in output_tensors])
+            received = transport.exchange([*map(_bytes, input_tensors)], [out.nbytes for out in output_tensors])
         _write(output_tensors, [*map(_tensor, received, output_tensors)])
         return FinishedWork(output_tensors)
 
@@ -221,25 +238,25 @@ class ProcessGroupTT(dist.ProcessGroup):
     def send(self, tensors: Tensors, dst_rank: int, tag: int = 0) -> Any:
         own = [_bytes(tensor) for tensor in tensors]
         with self._waiting_for(dst_rank, "sends a message to"):
-            work = self._transport.gloo.send(own, dst_rank, tag)
+            work = self._transport(tensors).gloo.send(own, dst_rank, tag)
         waiting = functools.partial(self._waiting_for, dst_rank, "sends a message to")
         return Message(work, own, lambda: None, waiting)
 
     def recv(self, tensors: Tensors, src_rank: int, tag: int = 0) -> Any:
         received = [torch.empty(tensor.nbytes, dtype=torch.uint8, device="cpu") for tensor in tensors]
         with self._waiting_for(src_rank, "waits for a message of"):
-            work = self._transport.gloo.recv(received, src_rank, tag)
+            work = self._transport(tensors).gloo.recv(received, src_rank, tag)
         waiting = functools.partial(self._waiting_for, src_rank, "waits for a message of")
         return Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), waiting)
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> Any:
         received = [torch.empty(tensor.nbytes, dtype=torch.uint8, device="cpu") for tensor in tensors]
-        work = self._transport.gloo.recv_anysource(received, tag)
+        work = self._transport(tensors).gloo.recv_anysource(received, tag)
         return Message(work, tensors, lambda: _write(tensors, [*map(_tensor, received, tensors)]), in_torch_classes)
 
     @contextlib.contextmanager
     def _waiting_for(self, rank: int, message: str) -> Iterator[None]:
-        with in_torch_classes(), self._transport.waiting_for(rank, message):
+        with in_torch_classes(), self._of_device.waiting_for(rank, message):
             yield
 
     def collective(self, kind: str, tensor: torch.Tensor, *, reduction: str, root: int, silicon: bool) -> torch.Tensor:
@@ -248,6 +265,13 @@ class ProcessGroupTT(dist.ProcessGroup):
         The other ranks may call the same one eagerly.
         """
         _check_chips()
+        token = _IN_PROGRAM.set(True)
+        try:
+            return self._of_program(kind, tensor, reduction, root, silicon=silicon)
+        finally:
+            _IN_PROGRAM.reset(token)
+
+    def _of_program(self, kind: str, tensor: torch.Tensor, reduction: str, root: int, *, silicon: bool) -> torch.Tensor:
         if kind == "all_reduce":
             return self._reduced(tensor, reduction, silicon=silicon)
         if kind == "reduce_scatter":
@@ -267,7 +291,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         return output
 
     def barrier(self, opts: Any = None) -> Any:
-        self._agree("barrier()")
+        self._agree("barrier()", [])
         return FinishedWork([])
 
     def _check_own(self, tensor: torch.Tensor, outputs: Tensors) -> None:
@@ -287,15 +311,15 @@ class ProcessGroupTT(dist.ProcessGroup):
         """Returns the shape of the tensors of all ranks, one after another along the first dimension."""
         return (shape[0] * self.size(), *shape[1:])
 
-    def _agree(self, call: str) -> None:
+    def _agree(self, call: str, tensors: Tensors) -> None:
         with in_torch_classes():
-            self._transport.agree(call)
+            self._transport(tensors).agree(call)
 
     def _gathered(self, tensor: torch.Tensor, call: str) -> list[torch.Tensor]:
         """Returns the tensors of all ranks on the CPU."""
-        self._agree(call)
+        self._agree(call, [tensor])
         with in_torch_classes():
-            parts = self._transport.gather(_bytes(tensor))
+            parts = self._transport([tensor]).gather(_bytes(tensor))
         return [_tensor(part, tensor) for part in parts]
 
     def _reduced(self, tensor: torch.Tensor, kind: str, *, silicon: bool | None = None) -> torch.Tensor:
@@ -314,9 +338,9 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def _exchanged(self, parts: Tensors, outputs: Tensors, call: str) -> list[torch.Tensor]:
         """Returns what each rank sends to this one, which gives each a part; on the CPU, in the form of the outputs."""
-        self._agree(call)
+        self._agree(call, outputs)
         with in_torch_classes():
-            received = self._transport.exchange([*map(_bytes, parts)], [output.nbytes for output in outputs])
+            received = self._transport(outputs).exchange([*map(_bytes, parts)], [output.nbytes for output in outputs])
         return [_tensor(content, output) for content, output in zip(received, outputs, strict=True)]
 
 
