@@ -382,6 +382,16 @@ def transposed_rows(f):
     return [f.op("ttnn.softmax", (100, 64), "f32", {"dimension": 1}, input=doubled)]
 
 
+def long_rows(f):
+    """Sums and shares out rows that are too long for a thread's buffers, and a row that is not."""
+    x, y = f.argument((2, (1 << 17) + 5), "f32"), f.argument((1, 1 << 16), "f32")
+    doubled = f.op("ttnn.add", (2, (1 << 17) + 5), "f32", RELU, lhs=x, rhs=x)
+    return [
+        f.op("ttnn.sum", (2,), "f32", {"dim_arg": [1], "keep_dim": False}, input=doubled),
+        f.op("ttnn.softmax", (1, 1 << 16), "f32", {"dimension": 1}, input=y),
+    ]
+
+
 def nan(f):
     """Returns NaN that were computed, changed, chosen and read as bits, and integers that travel as NaN."""
     x, y, i = f.argument((3, 37), "bf16"), f.argument((3, 37), "f32"), f.argument((3, 37), "si32")
@@ -405,6 +415,7 @@ CASES = {
     "moves": moves,
     "caches": caches,
     "transposed rows": transposed_rows,
+    "long rows": long_rows,
     **{f"drawn {seed}": drawn(seed) for seed in range(3)},
     "layer": layer,
     "products bf16": products("bf16"),

@@ -37,6 +37,7 @@ class Library:
         self.pack_bfloat16 = build.function("tt_pack_bfloat16", [any_bfloats, BFLOATS, *[NUMBER] * 5])
         self.multiply = build.function("tt_multiply", [FLOATS, FLOATS, FLOATS, *[NUMBER] * 3])
         self.multiply_bfloat16 = build.function("tt_multiply_bfloat16", [FLOATS, BFLOATS, FLOATS, *[NUMBER] * 3])
+        self.products = build.function("tt_products", [FLOATS, FLOATS, FLOATS, *[NUMBER] * 4])
         self.sums = build.function("tt_sums", [FLOATS, FLOATS, *[NUMBER] * 3])
         either = Memory((*FLOATS.dtypes, *BFLOATS.dtypes))
         self.attention_weights = build.function("tt_attention_weights", [BFLOATS, BFLOATS, FLOATS, LONGS])

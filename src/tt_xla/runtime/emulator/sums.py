@@ -101,12 +101,14 @@ def product(a: Tensor, b: Tensor) -> Tensor:
     if is_large(rows, inner, columns):
         return threads.product(a, b)
     batch = [*torch.broadcast_shapes(batch, other_batch)]
-    left = a.expand(*batch, rows, inner).reshape(-1, rows, inner)
-    right = b.expand(*batch, inner, columns).reshape(-1, inner, columns)
-    if library() is None:
-        return chunked(left.to(torch.float32), right.to(torch.float32)).view(*batch, rows, columns)
-    pairs = zip(left, right, strict=True)
-    return torch.stack([_times(x, packed(y), columns) for x, y in pairs]).view(*batch, rows, columns)
+    left = a.expand(*batch, rows, inner).reshape(-1, rows, inner).to(torch.float32).contiguous()
+    right = b.expand(*batch, inner, columns).reshape(-1, inner, columns).to(torch.float32).contiguous()
+    compiled = library()
+    if compiled is None:
+        return chunked(left, right).view(*batch, rows, columns)
+    result = torch.empty(*batch, rows, columns, dtype=torch.float32, device="cpu")
+    compiled.products(left, right, result, len(left), rows, inner, columns)
+    return result
 
 
 def packed(b: Tensor, mask: int = 0xFFFFFFFF) -> Tensor:

@@ -30,7 +30,24 @@ static void shared(const float* a, const B* b, float* c, long M, long K, long N)
     multiplied(a, K, b + from * K * PANEL, (long)PANEL, K * PANEL, c + from * PANEL, width, M, K, to - from);
   }
 }
+// c [batch, M, N] = a [batch, M, K] x b [batch, K, N]. Each thread has one matrix in panels at a time.
+static void products(const float* a, const float* b, float* c, long batch, long M, long K, long N) {
+  const long panels = (N + PANEL - 1) / PANEL, width = panels * PANEL;
+  #pragma omp parallel if (batch > 1 && batch * M * K * N > SHARED)
+  {
+    std::vector<float> right(panels * K * PANEL), sums(M * width);
+    #pragma omp for
+    for (long i = 0; i < batch; ++i) {
+      packed<uint32_t>((const uint32_t*)(b + i * K * N), (uint32_t*)right.data(), K, N, N, 1, 0xffffffffu);
+      multiplied(a + i * M * K, K, right.data(), (long)PANEL, K * PANEL, sums.data(), width, M, K, panels);
+      for (long m = 0; m < M; ++m) std::memcpy(c + (i * M + m) * N, sums.data() + m * width, N * sizeof(float));
+    }
+  }
+}
 extern "C" {
+void tt_products(const float* a, const float* b, float* c, long batch, long M, long K, long N) {
+  products(a, b, c, batch, M, K, N);
+}
 void tt_pack(const uint32_t* b, uint32_t* to, long K, long N, long k_step, long n_step, long mask) {
   packed<uint32_t>(b, to, K, N, k_step, n_step, (uint32_t)mask);
 }

@@ -112,10 +112,20 @@ def _takes_product(context: Context, attributes: Attributes) -> bool:
     return not sums.is_large(product.rows, product.inner, product.columns)
 
 
+_ROOM_OF_THREAD = 1 << 18
+"""Floats, at most, that each thread has for one of many matrices. Larger ones lie in the arena beside each other."""
+
+
 def _product_room(context: Context, attributes: Attributes) -> int:
     product = Product(context, attributes)
+    each, count = _room_of_each(product), math.prod(product.batch)
+    return 0 if count > 1 and each <= _ROOM_OF_THREAD else count * each
+
+
+def _room_of_each(product: Product) -> int:
+    """Returns the number of floats that one product takes: both operands and the sums."""
     width = product.panels * sums.LANES
-    return math.prod(product.batch) * (product.rows * (product.inner + width) + product.inner * width)
+    return product.rows * (product.inner + width) + product.inner * width
 
 
 def _emit_product(
@@ -128,14 +138,17 @@ def _emit_product(
     width, count = panels * sums.LANES, math.prod(product.batch)
     batch = {f"i{dim}": size for dim, size in enumerate(product.batch)}
     own = {f"m{dim}": size for dim, size in enumerate(context.result.shape[len(batch) : -1])}
-    each = rows * (inner + width) + inner * width
+    each = _room_of_each(product)
     if batch and count > 1 and count * rows * inner * columns > SHARED:
         yield f"#pragma omp parallel for collapse({len(batch)})"
     yield f"{loops([*batch], batch.values())} {{"
-    index = "0"
-    for name, size in batch.items():
-        index = f"({index} * {size} + {name})"
-    yield f"float* const p = room + {index} * {each}L;"
+    if _product_room(context, attributes):
+        index = "0"
+        for name, size in batch.items():
+            index = f"({index} * {size} + {name})"
+        yield f"float* const p = room + {index} * {each}L;"
+    else:
+        yield f"static thread_local float p[{each}];"
     yield f"float *const q = p + {rows * inner}, *const r = q + {inner * width};"
     yield from _left_packed(product, a, [*batch], own)
     kind = b.c_type if packed else "float"

@@ -35,6 +35,10 @@ class _Op:
     """Whether the result is 1 or 0, in a type that may be another one."""
 
 
+LONGEST_ROW = 1 << 17
+"""Elements of a row, at most, of ops that need it in buffers: each thread has these."""
+
+
 def emit(rows: RowWriter, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int) -> None:
     """Adds an op for which :func:`domain_of` returned a shape."""
     _OPS[context.op].emit(rows, context, attributes, inputs, result)
@@ -82,7 +86,8 @@ def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
     elif not _takes(context, attributes):
         return None
     shape = _without_leading_ones(shape)
-    return shape if math.prod(shape) else None
+    has_buffers = context.op in (*_REDUCTIONS, *_NORMS, "ttnn.softmax")
+    return shape if math.prod(shape) and (shape[-1] <= LONGEST_ROW or not has_buffers) else None
 
 
 def _reduces_rows(context: Context, attributes: Mapping[str, Any]) -> bool:
