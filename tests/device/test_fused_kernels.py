@@ -392,6 +392,57 @@ def long_rows(f):
     ]
 
 
+def kept_and_lost_dims(f):
+    """Returns reductions of rows whose dimension stays, or not, read beside the rows and as rows."""
+    x, y = f.argument((1, 8, 1, 8), "f32"), f.argument((8, 8), "f32")
+    square = f.op("ttnn.add", (8, 8), "f32", RELU, lhs=y, rhs=y)
+    lost = f.op("ttnn.sum", (8,), "f32", {"dim_arg": [1], "keep_dim": False}, input=square)
+    kept = f.op("ttnn.sum", (8, 1), "f32", {"dim_arg": [1], "keep_dim": True}, input=square)
+    condition = f.op("ttnn.lt", (8, 8), "f32", lhs=y, rhs=kept)
+    return [
+        f.op("ttnn.multiply", (8, 8), "f32", lhs=square, rhs=lost),
+        f.op("ttnn.where", (8, 8), "f32", first=condition, second=square, third=kept),
+        f.op("ttnn.mean", (1, 8, 1), "f32", {"dim_arg": [3], "keep_dim": False}, input=x),
+        f.op("ttnn.max", (1, 8, 1), "f32", {"dim_arg": [-1], "keep_dim": False}, input=x),
+    ]
+
+
+def widened(f):
+    """Returns numbers of bfloat16 in float32: those of an argument, and those that were computed."""
+    x = f.argument((3, 37), "bf16")
+    doubled = f.op("ttnn.add", (3, 37), "bf16", RELU, lhs=x, rhs=x)
+    return [f.op("ttnn.typecast", (3, 37), "f32", input=each) for each in (x, doubled)]
+
+
+def filled_up(f):
+    """Returns a rotary embedding with the rows that fill up its tile, and integers that are limited."""
+    x, cos, sin = f.argument((1, 3, 1, 64), "bf16"), *(f.argument((1, 1, 1, 64), "bf16") for _ in range(2))
+    doubled = f.op("ttnn.add", (1, 3, 1, 64), "bf16", RELU, lhs=x, rhs=x)
+    i = f.argument((40,), "si32")
+    limited = f.op("ttnn.clamp_scalar", (40,), "si32", {"min": -2e9, "max": math.inf}, input=i)
+    return [
+        f.op("ttnn.rotary_embedding", (1, 3, 32, 64), "bf16", input=doubled, cos_cache=cos, sin_cache=sin),
+        f.op("ttnn.add", (40,), "si32", lhs=limited, rhs=i),
+    ]
+
+
+def one_matrix_of_many(f):
+    """Multiplies so many rows by one matrix with a dimension before it that a library does."""
+    a, b = f.argument((8, 64, 512), "f32"), f.argument((1, 512, 64), "f32")
+    doubled = f.op("ttnn.add", (8, 64, 512), "f32", RELU, lhs=a, rhs=a)
+    return [f.op("ttnn.matmul", (8, 64, 64), "f32", a=doubled, b=b)]
+
+
+def view_that_is_written(f):
+    cache, x = f.argument((2, 96, 64), "bf16"), f.argument((2, 3, 32, 64), "bf16")
+    doubled = f.op("ttnn.add", (2, 3, 32, 64), "bf16", RELU, lhs=x, rhs=x)
+    viewed = f.op("ttnn.reshape", (2, 3, 32, 64), "bf16", {"shape": [2, 3, 32, 64]}, input=cache)
+    more = f.op("ttnn.multiply", (2, 3, 32, 64), "bf16", RELU, lhs=doubled, rhs=x)
+    f.body.append(Instruction("ttnn.fill_cache", {"cache": viewed, "input": x}, (), {"batch_offset": 0}))
+    tripled = f.op("ttnn.add", (2, 3, 32, 64), "bf16", RELU, lhs=x, rhs=doubled)
+    return [more, tripled]
+
+
 def nan(f):
     """Returns NaN that were computed, changed, chosen and read as bits, and integers that travel as NaN."""
     x, y, i = f.argument((3, 37), "bf16"), f.argument((3, 37), "f32"), f.argument((3, 37), "si32")
@@ -415,6 +466,11 @@ CASES = {
     "moves": moves,
     "caches": caches,
     "transposed rows": transposed_rows,
+    "kept and lost dims": kept_and_lost_dims,
+    "widened": widened,
+    "filled up": filled_up,
+    "one matrix of many": one_matrix_of_many,
+    "view that is written": view_that_is_written,
     "long rows": long_rows,
     **{f"drawn {seed}": drawn(seed) for seed in range(3)},
     "layer": layer,
@@ -458,6 +514,9 @@ def samples(executable, seed, special=False):
             places = torch.randperm(flat.numel(), generator=generator)[: flat.numel() // 4]
             flat[places] = torch.tensor(SPECIAL).repeat(len(places))[: len(places)]
         tensors.append(values.to(DTYPES[argument.dtype]))
+        if special and argument.dtype == "bf16":  # a NaN with a sign, and one with another mantissa
+            bits = torch.tensor([0xFFC0 - 0x10000, 0x7F81], dtype=torch.int16)
+            tensors[-1].view(-1)[:2] = bits.view(torch.bfloat16)[: tensors[-1].numel()]
     return tensors
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 _FOR_OTHER_DEVICES = "a name under which other devices compute a convolution, so that PyTorch's CPU cannot judge it"
 _FOR_TRACING = "takes a module, and torch.compile shows none: dynamo inlines all modules"
 _FOR_MESHES = "needs a mesh, on which programs of PyTorch are not drawn"
+_FOR_RANKS = "exchanges with other ranks; tests/frontends/torch/ranks/ has programs for them"
 
 UNREACHED: dict[str, dict[str, str]] = {
     "converters": {
@@ -21,6 +22,16 @@ UNREACHED: dict[str, dict[str, str]] = {
         "tt::shard_to_full": _FOR_MESHES,
         "xla::dynamo_set_buffer_donor_": "donates the bytes of a tensor, and computes nothing",
         "tt::collective": _FOR_MESHES,
+        "_c10d_functional::all_gather_into_tensor": _FOR_RANKS,
+        "_c10d_functional::all_gather_into_tensor_coalesced": _FOR_RANKS,
+        "_c10d_functional::all_reduce": _FOR_RANKS,
+        "_c10d_functional::all_reduce_coalesced": _FOR_RANKS,
+        "_c10d_functional::all_to_all_single": _FOR_RANKS,
+        "_c10d_functional::broadcast": _FOR_RANKS,
+        "_c10d_functional::reduce_scatter_tensor": _FOR_RANKS,
+        "_c10d_functional::reduce_scatter_tensor_coalesced": _FOR_RANKS,
+        "_c10d_functional::wait_tensor": _FOR_RANKS,
+        "_dtensor::shard_dim_alltoall": _FOR_RANKS,
         "tt::custom_call": "calls a function that only its caller knows",
     },
     "sharding rules": {

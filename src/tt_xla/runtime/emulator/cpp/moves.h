@@ -1,5 +1,15 @@
-// Moves of elements between tensors.
+// Moves of elements between tensors, and memory of threads.
 #pragma once
+#include <vector>
+
+#include "emulator.h"
+
+// Memory of the calling thread of at least so many bytes, for one unit at a time.
+static inline char* thread_memory(long bytes) {
+  static thread_local std::vector<double> memory;
+  if ((long)memory.size() * 8 < bytes) memory.resize((bytes + 7) / 8);
+  return (char*)memory.data();
+}
 
 // y[r * y_row + c] = x[r + c * x_column], in blocks that stay in the cache.
 template <class T> static inline void transposed(const T* x, T* y, long rows, long columns, long x_column, long y_row) {

@@ -327,6 +327,9 @@ class FunctionWriter:
                 source = next(each for each in inputs if rows.is_named(numbers[value], numbers[each]))
                 views = VIEWS["ttnn.reshape"](context, {})
                 self._places[value] = self._moved(value, source, self._places[source], views)
+        for value, target in targets.items():
+            if math.prod(target.operand.shape) > math.prod(domain) and not rows.is_of_row(numbers[value]):
+                self._fill_with_zeros(target)  # rows that fill up a tile
         if targets:
             self._lines.append(self._row_call(rows, domain, [place for place, _ in places], numbers, targets))
         for _, part in places:
@@ -346,12 +349,15 @@ class FunctionWriter:
         for position, (value, target) in enumerate(targets.items()):
             parameters.append(f"void* const o{position}")
             arguments.append(target.pointer)
-            operand = target.operand
-            if rows.is_of_row(numbers[value]):
-                operand = _with_last_dimension(operand, domain)
-            outputs.append((numbers[value], operand, f"o{position}"))
+            outputs.append((numbers[value], target.operand, f"o{position}"))
         body = rows.lines([place.pointer for place in named], outputs)
         return self._units.call(parameters, body, arguments)
+
+    def _fill_with_zeros(self, target: Place) -> None:
+        names = [f"i{dim}" for dim in range(len(target.operand.shape))]
+        mine = replace(target, pointer=f"(({target.c_type}*)o)")
+        body = [f"{loops(names, target.operand.shape)} {mine.at(*names)} = 0;"]
+        self._lines.append(self._units.call(["void* const o"], body, [target.pointer]))
 
     def _readable(self, value: int, domain: Shape) -> tuple[Place, tuple[int, int] | None]:
         """Returns a place whose rows lie side by side, and the part of the arena that a copy took."""
@@ -365,14 +371,6 @@ class FunctionWriter:
         dense = Place(f"(({TYPES[dtype]}*)(arena + {part[0]}))", Operand(shape, contiguous(shape), dtype))
         self._copy(place, dense)
         return dense, part
-
-
-def _with_last_dimension(operand: Operand, domain: Shape) -> Operand:
-    """Returns a tensor with one element for each row of a domain as one whose last dimension is 1."""
-    shape, rows = operand.shape, math.prod(domain[:-1])
-    if shape and shape[-1] == 1 and math.prod(shape) == rows and len(shape) >= len(domain):
-        return operand
-    return Operand((*operand.shape, 1), (*operand.stride, 1), operand.dtype)
 
 
 def _parameters(places: Sequence[Place]) -> tuple[list[str], list[Place], list[str]]:

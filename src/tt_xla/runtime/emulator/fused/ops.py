@@ -109,7 +109,9 @@ def _takes_product(context: Context, attributes: Attributes) -> bool:
         return False
     if not math.prod(context.result.shape) * product.inner:
         return False
-    return not sums.is_large(product.rows, product.inner, product.columns)
+    one_matrix = math.prod(context.spec("b").shape[:-2]) == 1
+    rows = math.prod(context.result.shape[:-1]) if one_matrix else product.rows
+    return not sums.is_large(rows, product.inner, product.columns)
 
 
 _ROOM_OF_THREAD = 1 << 18
@@ -148,7 +150,7 @@ def _emit_product(
             index = f"({index} * {size} + {name})"
         yield f"float* const p = room + {index} * {each}L;"
     else:
-        yield f"static thread_local float p[{each}];"
+        yield f"float* const p = (float*)thread_memory({each * 4}L);"
     yield f"float *const q = p + {rows * inner}, *const r = q + {inner * width};"
     yield from _left_packed(product, a, [*batch], own)
     kind = b.c_type if packed else "float"
@@ -393,6 +395,9 @@ def _emit_concat(
 def _takes_pad(context: Context, attributes: Attributes) -> bool:
     whole = all(size >= 0 for size in attributes["padding"])
     plain = context.spec("input").layout.dtype is context.dtype and not context.dtype.is_block_float
+    value = float(attributes.get("value", 0.0))
+    if not context.container.is_floating_point:
+        plain = plain and value.is_integer() and (context.container is torch.int32 or value >= 0)
     return whole and plain and context.container in TYPES and bool(math.prod(context.spec("input").shape))
 
 

@@ -215,6 +215,10 @@ class Plan:
         known = all(value in self._operands for value in (*inputs, *outputs))
         has_room = known and all(_has_room(self._operands[value]) for value in outputs)
         writes = any(not step.instruction.results for step in inside)
+        written = {value for step in steps[end:] if not step.instruction.results for value in step.inputs}
+        views = {step.instruction.results[0] for step in inside if step.context is not None and is_view(step.context)}
+        if written & views:  # a later step writes to an argument through a view, which would be a copy
+            return None
         return Fusion(start, end, tuple(inputs), outputs) if has_room and (outputs or writes) else None
 
     def _text(self, fusion: Fusion, name: str, units: Units) -> str:

@@ -96,10 +96,16 @@ class RowWriter:
         self._define(result, chosen, dtype)
         self._moved.add(result)
 
+    def widen(self, result: int, value: int) -> None:
+        """Defines ``result`` by the elements of a narrower float, as they are."""
+        self._define(result, self._read_finished(value), DataType.F32)
+        self._moved.add(result)
+
     def _read_finished(self, value: int) -> str:
         """Returns the C++ of a value's element with the bits that it has once it is stored."""
         root, element = self._root(value), self.read(value)
         computed = root in self._phase_of and root not in self._moved and self._kinds[root] == "float"
+        computed = computed or root in self._reduced
         return f"one_nan({element})" if computed else element
 
     def reduce(self, op: str, term: str) -> str:
@@ -170,7 +176,15 @@ class RowWriter:
         shared = math.prod(self._domain) > _GRAIN and math.prod(rows) > 1
         buffers = [(_name("b", value), self._kinds[value]) for value in sorted(self._buffered)]
         buffers += [(name, "float") for name in self._terms]
-        place = "static thread_local " if len(buffers) * self._domain[-1] > _ON_STACK else ""
+        length = self._domain[-1]
+        if len(buffers) * length > _ON_STACK:
+            declared = [f"char* const memory = thread_memory({len(buffers) * length * 8});"]
+            declared += [
+                f"{kind}* const {name} = ({kind}*)(memory + {position * length * 8}L);"
+                for position, (name, kind) in enumerate(buffers)
+            ]
+        else:
+            declared = [f"{kind} {name}[{length}];" for name, kind in buffers]
         body = [
             f"#pragma omp parallel for collapse({len(rows)})" if shared else "",
             *(f"for (long i{dim} = 0; i{dim} < {size}; ++i{dim})" for dim, size in enumerate(rows)),
@@ -180,7 +194,7 @@ class RowWriter:
                 for index, ((_, operand), pointer) in enumerate(zip(self._inputs, pointers, strict=True))
             ),
             *(self._pointer("", f"y{index}", pointer, operand) for index, (_, operand, pointer) in enumerate(outputs)),
-            *(f"{place}{kind} {name}[{self._domain[-1]}];" for name, kind in buffers),
+            *declared,
             *(line for phase in range(len(self._phases)) for line in self._phase_lines(phase, outputs)),
             *(
                 f"store(*y{position}, {self._reduced[self._root(value)]});"

@@ -91,11 +91,12 @@ def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
 
 
 def _reduces_rows(context: Context, attributes: Mapping[str, Any]) -> bool:
-    """Whether a reduction is one of the last dimension alone."""
-    rank = len(_spec(context, "input").shape)
-    dims = attributes.get("dim_arg")
+    """Whether a reduction is one of the last dimension alone, which stays as a dimension of 1."""
+    shape = _spec(context, "input").shape
+    rank, dims = len(shape), attributes.get("dim_arg")
     dims = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
-    return {dim % rank for dim in dims} == {rank - 1} and attributes.get("scalar", 1.0) == 1 if rank else False
+    stays = bool(shape) and context.result.shape == (*shape[:-1], 1)
+    return stays and {dim % rank for dim in dims} == {rank - 1} and attributes.get("scalar", 1.0) == 1
 
 
 def _without_leading_ones(shape: Shape) -> Shape:
@@ -124,7 +125,8 @@ def _takes(context: Context, attributes: Mapping[str, Any]) -> bool:
     if context.op == "ttnn.pow_scalar":
         return attributes["rhs"] in (2.0, 3.0) and len(_dtypes(context)) == 1
     if context.op == "ttnn.clamp_scalar":
-        return len(_dtypes(context)) == 1
+        whole_bounds = all(isinstance(attributes[bound], int) for bound in ("min", "max"))
+        return len(_dtypes(context)) == 1 and (whole_bounds or KINDS[context.dtype] == "float")
     if context.op == "ttnn.softmax":
         return attributes["dimension"] in (-1, len(context.result.shape) - 1)
     if context.op in _NORMS:
@@ -225,6 +227,9 @@ def _emit_move(
     if source is context.dtype:
         rows.same(inputs[0], result)
     else:
+        if KINDS[source] == "float" and context.dtype is DataType.F32:  # a NaN keeps its bits
+            rows.widen(result, inputs[0])
+            return
         rows.assign(result, _converted(rows.read(inputs[0]), KINDS[source], KINDS[context.dtype]), context.dtype)
 
 
