@@ -443,6 +443,16 @@ def view_that_is_written(f):
     return [more, tripled]
 
 
+def rows_that_are_written(f):
+    """Writes a view of computed rows to a cache by an op that is not fused."""
+    cache, x = f.argument((2, 3, 32, 64), "bf16"), f.argument((2, 96, 64), "bf16")
+    doubled = f.op("ttnn.add", (2, 96, 64), "bf16", RELU, lhs=x, rhs=x)
+    rows = f.op("ttnn.reshape", (2, 3, 32, 64), "bf16", {"shape": [2, 3, 32, 64]}, input=doubled)
+    more = f.op("ttnn.multiply", (2, 96, 64), "bf16", RELU, lhs=doubled, rhs=x)
+    f.body.append(Instruction("ttnn.fill_cache", {"cache": cache, "input": rows}, (), {"batch_offset": 0}))
+    return [more]
+
+
 def nan(f):
     """Returns NaN that were computed, changed, chosen and read as bits, and integers that travel as NaN."""
     x, y, i = f.argument((3, 37), "bf16"), f.argument((3, 37), "f32"), f.argument((3, 37), "si32")
@@ -586,7 +596,7 @@ def around_a_write(f):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("make", "count"), [(apart, 1), (around_a_write, 2)])
+@pytest.mark.parametrize(("make", "count"), [(apart, 1), (around_a_write, 2), (rows_that_are_written, 1)])
 def test_independent_steps_are_fused_across_others(load, make, count):
     compiled, plain = load(make), load(make, "auto")
     for seed in range(4):

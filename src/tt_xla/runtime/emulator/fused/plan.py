@@ -215,7 +215,7 @@ class Plan:
         known = all(value in self._operands for value in (*inputs, *outputs))
         has_room = known and all(_has_room(self._operands[value]) for value in outputs)
         writes = any(not step.instruction.results for step in inside)
-        written = {value for step in steps[end:] if not step.instruction.results for value in step.inputs}
+        written = {value for step in steps[end:] for value in _written(step)}
         views = {step.instruction.results[0] for step in inside if step.context is not None and is_view(step.context)}
         if written & views:  # a later step writes to an argument through a view, which would be a copy
             return None
@@ -300,6 +300,14 @@ class Plan:
             return results if several else results[0]
 
         return call
+
+
+def _written(step: Step) -> Sequence[int]:
+    """Returns the operands that a step writes to: the cache, or any of an op without a result that has none."""
+    if step.instruction.results:
+        return ()
+    cache = step.instruction.operands.get("cache")
+    return (cache,) if isinstance(cache, int) else step.inputs
 
 
 def _step(fusion: Fusion, steps: Sequence[Step]) -> Step:
