@@ -26,7 +26,7 @@ def call({tensors}):
         return apart(one_by_one({tensors}), results)
     try:
 {body}
-        if function(inputs({pointers}), outputs({results}), arena().data_ptr()):
+        if function(inputs({pointers}), outputs({results}), {arena}):
             return apart(one_by_one({tensors}), results)
     except Exception as error:
         failed(error)
@@ -109,7 +109,7 @@ def fused_call(
     function: Callable[..., int],
     inputs: Sequence[Operand],
     results: Sequence[Operand],
-    arena: Callable[[], torch.Tensor],
+    arena: Callable[[], torch.Tensor] | torch.Tensor,
     one_by_one: Callable[..., Any],
     failed: Callable[[Exception], None],
     prepared: Mapping[int, Any] = MappingProxyType({}),
@@ -120,7 +120,8 @@ def fused_call(
         function: the compiled function of pointers to inputs, to results and to the arena.
         inputs: how its inputs lie.
         results: how its results are to lie.
-        arena: returns the memory that the function computes in. It serves all calls: programs run one at a time.
+        arena: the memory that the function computes in, or what returns it. It serves all calls: programs run one at a
+            time.
         one_by_one: makes the calls of its steps, for inputs that lie otherwise, after an error, and where an index is
             outside of its tensor, which is an error there.
         failed: takes an error of the call.
@@ -147,7 +148,10 @@ def fused_call(
         pointers=", ".join(f"{name}.data_ptr()" for name in read),
         results=", ".join(f"{name}.data_ptr()" for name in outputs),
         returned=", ".join(outputs) or "()",
+        arena="address" if isinstance(arena, torch.Tensor) else "arena().data_ptr()",
     )
+    if isinstance(arena, torch.Tensor):
+        names["address"] = arena.data_ptr()
     names |= {"function": function, "one_by_one": one_by_one, "failed": failed, "arena": arena}
     names |= {"apart": _apart, "results": results, "empty": torch.empty_strided}
     names |= {"inputs": ctypes.c_void_p * len(inputs), "outputs": ctypes.c_void_p * len(results)}

@@ -33,6 +33,10 @@ _LEAST_CALLS = 2
 """Calls of torch from which one fused kernel is quicker."""
 
 
+_OWN_ARENA = 1 << 16
+"""Bytes of an arena, at most, that a fused kernel has for itself; larger ones are shared by all of a thread's."""
+
+
 @dataclass
 class Fusion:
     """Steps ``start`` to ``end`` of a function, which one fused kernel computes."""
@@ -270,7 +274,10 @@ class Plan:
         for number, fusion in enumerate(self.fusions):
             inputs, outputs = ([self._operands[value] for value in group] for group in (fusion.inputs, fusion.outputs))
             function = build.fused_kernel(f"{prefix}_{number}")
-            call = fused_call(function, inputs, outputs, arena, self._one_by_one(fusion), self._failed, fusion.prepared)
+            own = fusion.arena_bytes <= _OWN_ARENA
+            memory = torch.empty(fusion.arena_bytes, dtype=torch.uint8, device="cpu") if own else arena
+            one_by_one = self._one_by_one(fusion)
+            call = fused_call(function, inputs, outputs, memory, one_by_one, self._failed, fusion.prepared)
             steps += [*self._code.steps[position : fusion.start], _step(fusion, self._code.steps)]
             calls += [*self._calls[position : fusion.start], call]
             position = fusion.end

@@ -227,7 +227,8 @@ def _emit_move(
     if source is context.dtype:
         rows.same(inputs[0], result)
     else:
-        if KINDS[source] == "float" and context.dtype is DataType.F32:  # a NaN keeps its bits
+        widens = KINDS[source] == KINDS[context.dtype] == "float" and context.dtype is not DataType.BF16
+        if widens:  # a NaN keeps its bits
             rows.widen(result, inputs[0])
             return
         rows.assign(result, _converted(rows.read(inputs[0]), KINDS[source], KINDS[context.dtype]), context.dtype)
