@@ -146,7 +146,9 @@ class FusedKernels:
         on_cpu = environment.program_cache_enabled() and place.device().type == "cpu"
         self.enabled = enabled and mode != "off" and on_cpu
         """Whether C++ may compute what calls do."""
-        self._stage = _Stage.RECORDING if self.enabled else _Stage.DONE
+        self._stage = _Stage.RECORDING
+        self.waits = self.enabled
+        """Whether runs are to be reported by :meth:`ran`."""
         self._runs, self._making_s, self._seconds = 0, 0.0, 0.0
         self.fresh: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
         """Values that fused kernels make in memory of their own (:attr:`Plan.fresh`), by function."""
@@ -157,11 +159,6 @@ class FusedKernels:
     def library(self) -> object:
         """The loaded library of the fused kernels; None where there is none."""
         return None if self._making is None else self._making.library
-
-    @property
-    def waits(self) -> bool:
-        """Whether runs are to be reported by :meth:`ran`."""
-        return self._stage is not _Stage.DONE
 
     def begin(self) -> None:
         """Is to be called when the first run begins."""
@@ -208,7 +205,7 @@ class FusedKernels:
 
     def _advanced(self) -> Mapping[str, Linked | None]:
         if self._stage is _Stage.RECORDING:
-            self._stage = _Stage.WAITING if self.plans else _Stage.DONE
+            self._stage = _Stage.WAITING if self.plans else self._ended()
         if self._stage is _Stage.WAITING:
             known = self._runs == 1 and _was_made(self.plans.values())
             if self._at_once or known or worth_compiling(self._making_s, self._seconds, self._runs):
@@ -217,9 +214,14 @@ class FusedKernels:
 
     def _give_up(self, error: Exception) -> Mapping[str, Linked | None]:
         self._report(error)
-        self._stage, self.count = _Stage.DONE, 0
+        self._stage, self.count = self._ended(), 0
         self.fresh.clear()
         return dict.fromkeys(self.plans)
+
+    def _ended(self) -> _Stage:
+        """Returns the last stage, in which runs are not reported any more."""
+        self.waits = False
+        return _Stage.DONE
 
     def _report(self, error: Exception) -> None:
         steps = [step for plan in self.plans.values() for step in plan.steps]
@@ -250,7 +252,7 @@ class FusedKernels:
             return {}
         if making.error is not None:
             raise making.error
-        self._stage = _Stage.DONE
+        self._stage = self._ended()
         self.count = sum(len(plan.fusions) for plan in self.plans.values())
         self.fresh.update({name: self.plans[name].fresh for name in making.linked})
         cache = disk_cache.current()
