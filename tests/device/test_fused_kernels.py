@@ -679,6 +679,40 @@ def test_a_compiler_that_fails(load, monkeypatch):
     assert not executable.fused.waits
 
 
+@pytest.mark.usefixtures("no_libraries")
+@needs_compiler
+def test_a_thread_calls_torch_in_turns_alone(load, monkeypatch, score):
+    """At its exit Python ends a daemon thread where torch takes the interpreter's lock, which aborts the process."""
+    depth, outside, made = threading.local(), [], []
+
+    class Turns:
+        def __enter__(self):
+            depth.value = getattr(depth, "value", 0) + 1
+
+        def __exit__(self, *_):
+            depth.value -= 1
+
+    def watched(function):
+        def call(*args, **kwargs):
+            if threading.current_thread() is not threading.main_thread():
+                made.append(function)
+                outside.extend([function] if not getattr(depth, "value", 0) else [])
+            return function(*args, **kwargs)
+
+        return call
+
+    monkeypatch.setattr(engine, "COMPUTING", Turns())
+    for name in ("empty", "empty_strided"):
+        monkeypatch.setattr(torch, name, watched(getattr(torch, name)))
+    executable = load(layer, "auto")
+    score["value"] = True
+    run(executable, samples(executable, 0))
+    finish(executable)
+    assert executable.fused.count > 0
+    assert len(set(made)) == 2
+    assert outside == []
+
+
 def test_a_thread_of_ours_computes_no_more_once_the_process_ends():
     """The process ends while a thread computes, and does not wait for the turns that would follow."""
     script = """

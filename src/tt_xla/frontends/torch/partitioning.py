@@ -479,7 +479,7 @@ class PartitionedRun:
         self._split: list[tuple[int | None, list[torch.Tensor]]] = [(None, [])] * len(program.arguments)
         """Version and shards of each argument of the last run that had a version."""
         self._held = [held_by_chips(argument, self._mesh) for argument in program.arguments]
-        """What the chips hold of each argument."""
+        """The part of each argument that each chip holds."""
         self._results = [(result, held_by_chips(result, self._mesh)) for result in program.results]
         self.placements: list[Placement | None] = [
             _placement(sharding_of(result), self._mesh, meshes, global_shape_of(result)) for result in program.results

@@ -10,16 +10,12 @@ import functools
 import hashlib
 from pathlib import Path
 
-from tt_xla.locks import Lock
 from tt_xla.runtime.emulator import place
 from tt_xla.runtime.emulator.fused.build import Build, Needs, compiler
 from tt_xla.runtime.emulator.fused.calls import BFLOATS, FLOATS, LONGS, NUMBER, Memory
 from tt_xla.runtime.emulator.report import report
 
 _FOLDER = Path(__file__).parent / "cpp"
-
-_LOCK = Lock()
-"""Held while the library is compiled or loaded, so that a process does it once."""
 
 
 class Library:
@@ -61,14 +57,9 @@ def _version() -> str:
     return hashlib.blake2b(b"\0".join(texts), digest_size=16).hexdigest()
 
 
+@functools.cache
 def library() -> Library | None:
     """Returns the compiled library; None where the card does not compute on a CPU, or there is no compiler for it."""
-    with _LOCK:
-        return _library()
-
-
-@functools.cache
-def _library() -> Library | None:
     if place.device().type != "cpu" or compiler() is None:
         return None
     try:

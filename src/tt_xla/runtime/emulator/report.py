@@ -64,15 +64,6 @@ def cpu_flags() -> str:
 
 
 @functools.cache
-def cpu_model() -> tuple[str, ...]:
-    """Returns the CPU's model and the sizes of its caches, by which libraries choose the order of a sum."""
-    names = ("vendor_id", "cpu family", "model", "stepping", "cache size", "CPU implementer", "CPU part")
-    lines = dict.fromkeys(line for line in _cpu_lines() if line.startswith(names))
-    caches = [f"{name} {os.sysconf(name)}" for name in os.sysconf_names if "CACHE" in name]
-    return (*lines, *caches)
-
-
-@functools.cache
 def _cpu_lines() -> tuple[str, ...]:
     try:
         return tuple(Path("/proc/cpuinfo").read_text().splitlines())

@@ -97,7 +97,9 @@ def product(a: Tensor, b: Tensor) -> Tensor:
         batch = [1] * (len(other_batch) - len(batch)) + batch
         if is_large(math.prod(batch) * rows, inner, columns):
             return threads.product(a, b)
-        return _times(a.reshape(-1, inner), packed(b.reshape(inner, columns)), columns).view(*batch, rows, columns)
+        return times_packed(a.reshape(-1, inner), packed(b.reshape(inner, columns)), columns).view(
+            *batch, rows, columns
+        )
     if is_large(rows, inner, columns):
         return threads.product(a, b)
     batch = [*torch.broadcast_shapes(batch, other_batch)]
@@ -134,7 +136,7 @@ def unpacked(panels: Tensor, columns: int) -> Tensor:
     return panels.permute(1, 0, 2).flatten(1)[:, :columns].contiguous()
 
 
-def _times(a: Tensor, panels: Tensor, columns: int) -> Tensor:
+def times_packed(a: Tensor, panels: Tensor, columns: int) -> Tensor:
     """Returns ``a`` [M, K] times packed weights, [M, N] in float32."""
     (rows, inner), width = a.shape, len(panels) * LANES
     compiled = library()
@@ -145,9 +147,6 @@ def _times(a: Tensor, panels: Tensor, columns: int) -> Tensor:
     multiply = compiled.multiply if panels.dtype is torch.float32 else compiled.multiply_bfloat16
     multiply(a, panels, result, rows, inner, columns)
     return result if width == columns else result[:, :columns].contiguous()
-
-
-times_packed = _times
 
 
 def chunked(a: Tensor, b: Tensor) -> Tensor:

@@ -124,16 +124,6 @@ def is_divided(shape: Sequence[int], dims: Sequence[int]) -> bool:
     return math.prod(shape) >= 2 * _PART and all(shape[dim] == 1 for dim in kept)
 
 
-def sum_of_all(x: Tensor) -> Tensor:
-    """Returns the sum of all elements of a float tensor, in float32 and without dimensions."""
-    return _in_parts(torch.sum, x)
-
-
-def mean_of_all(x: Tensor) -> Tensor:
-    """Returns the mean of all elements of a float tensor, in float32 and without dimensions."""
-    return sum_of_all(x) / x.numel()
-
-
 def product_of_all(x: Tensor) -> Tensor:
     """Returns the product of all elements of a float tensor, in float32 and without dimensions."""
     return _in_parts(torch.prod, x)
@@ -149,4 +139,4 @@ def _in_parts(reduce: Callable[..., Tensor], x: Tensor) -> Tensor:
     return reduce(flat, -1, dtype=torch.float32)
 
 
-__all__ = ["is_divided", "mean_of_all", "product", "product_by_one_thread", "product_of_all", "sum_of_all"]
+__all__ = ["is_divided", "product", "product_of_all"]

@@ -13,7 +13,9 @@ from tt_xla.ir.program import Argument, Result
 
 
 class Held(NamedTuple):
-    """What the chips of a mesh hold of a tensor. Tensors with equal ones are split alike, whatever axes say so.
+    """Describes the shards of a tensor on the chips of a mesh.
+
+    Tensors of one description are split alike, whatever axes say so.
 
     Attributes:
         shape: shape of the whole tensor.

@@ -29,7 +29,7 @@ DEFAULTS = {
     "prepare": False, "bind": {}, "consumed": (), "copied": (), "passing": (), "keep": (), "dropped": (), "forget": (),
     "profile": False, "tensors": {},
 }  # fmt: skip
-"""What a request to run a program says where it is silent."""
+"""Values of the fields that a request to run a program leaves out."""
 
 KEPT = {"prepared": False, "types": [], "device_us": None, "results": []}
 """The answer to a run whose results all stay, and that computed no const-eval functions."""

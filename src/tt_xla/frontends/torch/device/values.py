@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.handles import Handle
 
     Kept = Handle | MeshHandle
-    """What stands for a tensor in the memory of a card."""
+    """The handle of a tensor in the memory of a card, or of one whose shards several chips have."""
 
 _KIND_SERIALS = itertools.count()
 _NODE_SERIALS = itertools.count()

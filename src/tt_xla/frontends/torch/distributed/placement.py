@@ -1,4 +1,4 @@
-"""Where the ranks of process groups are: each has the chip of its number among the processes of its host."""
+"""Finds the chips of the ranks of process groups: a rank has the chip of its number among its host's processes."""
 
 from __future__ import annotations
 

@@ -113,6 +113,9 @@ static inline float error_function(float x) {
 }
 static inline float gelu(float x) { return (x * 0.5f) * (1.0f + error_function(x * 0.707106769f)); }
 
+// Multiplications from which a product is shared among threads.
+enum { SHARED = 1 << 18 };
+
 // Sums and maxima. The terms of a sum lie in lines of LANES, the last one filled up with zeros. Lines are added in
 // pairs of neighbours, those sums again in pairs, and so on; a line without a neighbour stays as it is. Then the second
 // half of the lanes is added to the first, again and again.

@@ -4,9 +4,6 @@
 #include "matrix_unit.h"
 #include "products.h"
 
-// Multiplications from which a product is shared among threads.
-enum { SHARED = 1 << 18 };
-
 // b [K, N], whose elements lie k_step and n_step apart, in panels; columns beyond N are 0.
 template <class B>
 static void packed(const B* b, B* to, long K, long N, long k_step, long n_step, B mask) {

@@ -123,7 +123,8 @@ class _Making:
         self.library = build.library
         size = max(fusion.arena_bytes for plan in self._plans.values() for fusion in plan.fusions)
         arena = _arena_of(max(size, 1))
-        self.linked = {plan.name: plan.compiled(build, prefix, arena) for prefix, plan in self._plans.items()}
+        with COMPUTING:  # small arenas are made
+            self.linked = {plan.name: plan.compiled(build, prefix, arena) for prefix, plan in self._plans.items()}
 
 
 def _arena_of(size: int) -> Callable[[], torch.Tensor]:

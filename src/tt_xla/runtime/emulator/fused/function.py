@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -19,7 +19,7 @@ from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, View, contiguous, loops
 from tt_xla.runtime.emulator.fused.ops import UNITS, VIEWS, emit_product, is_view
-from tt_xla.runtime.emulator.fused.row_writer import RowWriter
+from tt_xla.runtime.emulator.fused.row_writer import GRAIN, RowWriter
 from tt_xla.runtime.emulator.fused.rows import MOVES, domain_of, emit
 
 _ALIGNMENT = 64
@@ -125,7 +125,7 @@ class FunctionWriter:
         steps: the steps, in order; all are written in C++.
         inputs: values that are passed in, and how their tensors lie.
         outputs: values that leave, and how their tensors lie.
-        panels: values among the inputs that come as weights in panels, by the position of the step that reads them.
+        panels: positions of the products whose second operand comes as weights in panels.
         units: the units of the library.
     """
 
@@ -134,7 +134,7 @@ class FunctionWriter:
         steps: Sequence[Step],
         inputs: Sequence[tuple[int, Operand]],
         outputs: Sequence[tuple[int, Operand]],
-        panels: Mapping[int, str],
+        panels: Collection[int],
         units: Units,
     ) -> None:
         self._steps = steps
@@ -222,12 +222,23 @@ class FunctionWriter:
 
     # Values
 
-    def _new(self, value: int | None, shape: Shape, dtype: torch.dtype) -> Place:
-        """Returns a new place in the arena; one of no value is to be given back by the caller."""
+    def _new(self, value: int, shape: Shape, dtype: torch.dtype) -> Place:
+        """Returns a new place in the arena for a value."""
+        place, self._parts[value] = self._taken(shape, dtype)
+        self._holder[value] = value
+        return place
+
+    def _taken(self, shape: Shape, dtype: torch.dtype) -> tuple[Place, tuple[int, int]]:
+        """Returns a new place in the arena, and its part, which the caller gives back."""
         part = self._arena.take(math.prod(shape) * dtype.itemsize)
-        if value is not None:
-            self._parts[value], self._holder[value] = part, value
-        return Place(f"(({TYPES[dtype]}*)(arena + {part[0]}))", Operand(tuple(shape), contiguous(shape), dtype))
+        pointer = f"(({TYPES[dtype]}*)(arena + {part[0]}))"
+        return Place(pointer, Operand(tuple(shape), contiguous(shape), dtype)), part
+
+    def _dense(self, place: Place) -> tuple[Place, tuple[int, int]]:
+        """Returns a copy of a tensor whose elements lie side by side, and its part, which the caller gives back."""
+        dense, part = self._taken(place.operand.shape, place.operand.dtype)
+        self._copy(place, dense)
+        return dense, part
 
     def _result_place(self, value: int, context: Context) -> Place:
         """Returns where a new value goes: into an output, or into the arena."""
@@ -275,10 +286,7 @@ class FunctionWriter:
         """Copies tables of an embedding that cannot be read as rows."""
         if context.op != "ttnn.embedding" or places[1].is_contiguous:
             return [*places], []
-        part = self._arena.take(math.prod(places[1].operand.shape) * places[1].operand.dtype.itemsize)
-        shape, dtype = places[1].operand.shape, places[1].operand.dtype
-        dense = Place(f"(({TYPES[dtype]}*)(arena + {part[0]}))", Operand(shape, contiguous(shape), dtype))
-        self._copy(places[1], dense)
+        dense, part = self._dense(places[1])
         return [places[0], dense], [part]
 
     def _moved(self, value: int, source: int, place: Place, views: Sequence[View]) -> Place:
@@ -308,7 +316,7 @@ class FunctionWriter:
         inputs = [*dict.fromkeys(value for step in steps for value in step.inputs if value not in computed)]
         numbers = {value: position for position, value in enumerate([*inputs, *dict.fromkeys(computed)])}
         stored = [value for value in computed if last.get(value, -1) > number]
-        places = [self._readable(value, domain) for value in inputs]
+        places = [self._readable(value) for value in inputs]
         rows = RowWriter(domain)
         for value, (place, _) in zip(inputs, places, strict=True):
             rows.take(numbers[value], place.operand)
@@ -359,18 +367,14 @@ class FunctionWriter:
         body = [f"{loops(names, target.operand.shape)} {mine.at(*names)} = 0;"]
         self._lines.append(self._units.call(["void* const o"], body, [target.pointer]))
 
-    def _readable(self, value: int, domain: Shape) -> tuple[Place, tuple[int, int] | None]:
+    def _readable(self, value: int) -> tuple[Place, tuple[int, int] | None]:
         """Returns a place whose rows lie side by side, and the part of the arena that a copy took."""
         place = self._places[value]
         shape, stride = place.operand.shape, place.operand.stride
         across = bool(shape) and shape[-1] > 1 and stride[-1] > 1 and math.prod(shape) >= _WORTH_A_COPY
         if not across or any(not step for size, step in zip(shape, stride, strict=True) if size > 1):
             return place, None
-        dtype = place.operand.dtype
-        part = self._arena.take(math.prod(shape) * dtype.itemsize)
-        dense = Place(f"(({TYPES[dtype]}*)(arena + {part[0]}))", Operand(shape, contiguous(shape), dtype))
-        self._copy(place, dense)
-        return dense, part
+        return self._dense(place)
 
 
 def _parameters(places: Sequence[Place]) -> tuple[list[str], list[Place], list[str]]:
@@ -390,7 +394,7 @@ def _copied(source: Place, target: Place) -> Iterator[str]:
         outer = [dim for dim in moving if dim not in (fast[-1], moving[-1])]
         rows, columns = fast[-1], moving[-1]
         at = [names[dim] if dim in outer else "0" for dim in range(len(shape))]
-        several = math.prod(shape) > 1 << 15 and outer
+        several = math.prod(shape) > GRAIN and outer
         if several:
             yield f"#pragma omp parallel for collapse({len(outer)})"
         yield f"{loops([names[dim] for dim in outer], [shape[dim] for dim in outer])}"
@@ -398,7 +402,7 @@ def _copied(source: Place, target: Place) -> Iterator[str]:
         yield f"transposed(&{source.at(*at)}, &{target.at(*at)}, {sizes});"
         return
     order = sorted(range(len(shape)), key=lambda dim: -target.operand.stride[dim])
-    several = math.prod(shape) > 1 << 15 and len(order) > 1 and shape[order[0]] > 1
+    several = math.prod(shape) > GRAIN and len(order) > 1 and shape[order[0]] > 1
     if several:
         yield "#pragma omp parallel for"
     heads = loops([names[dim] for dim in order], [shape[dim] for dim in order])

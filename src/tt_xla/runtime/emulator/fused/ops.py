@@ -20,12 +20,9 @@ from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, fused_activation
 from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, View, copy, loops
-from tt_xla.runtime.emulator.fused.rows import has_cpp, literal
+from tt_xla.runtime.emulator.fused.rows import has_cpp, literal, summed_dims
 
 Attributes = Mapping[str, Any]
-
-SHARED = 1 << 18
-"""Multiplications from which products of small matrices are shared among threads, as in ``cpp/library.cpp``."""
 
 _FLOATS = (torch.bfloat16, torch.float32)
 
@@ -40,8 +37,6 @@ class Unit:
     """Writes the op from the places of its operands and of its result, if it has one."""
     room: Callable[[Context, Attributes], int] = lambda context, attributes: 0
     """Returns the number of floats at ``room``."""
-    writes_operands: bool = False
-    """Whether it writes to operands, and returns nothing."""
 
 
 def _container(context: Context, name: str) -> torch.dtype:
@@ -130,9 +125,10 @@ def _room_of_each(product: Product) -> int:
     return product.rows * (product.inner + width) + product.inner * width
 
 
-def _emit_product(
+def emit_product(
     context: Context, attributes: Attributes, places: Sequence[Place], result: Place | None, *, packed: bool = False
 ) -> Iterator[str]:
+    """Writes a product; ``packed`` says that the second operand comes in panels."""
     assert result is not None
     product = Product(context, attributes)
     a, b, *bias = places
@@ -141,8 +137,9 @@ def _emit_product(
     batch = {f"i{dim}": size for dim, size in enumerate(product.batch)}
     own = {f"m{dim}": size for dim, size in enumerate(context.result.shape[len(batch) : -1])}
     each = _room_of_each(product)
-    if batch and count > 1 and count * rows * inner * columns > SHARED:
-        yield f"#pragma omp parallel for collapse({len(batch)})"
+    if count > 1:
+        shared = f"{count * rows * inner * columns}L > SHARED"
+        yield f"#pragma omp parallel for collapse({len(batch)}) if ({shared})"
     yield f"{loops([*batch], batch.values())} {{"
     if _product_room(context, attributes):
         index = "0"
@@ -219,16 +216,9 @@ def _bias(place: Place, batch: Sequence[str], own: Mapping[str, int]) -> str:
 # Sums of columns.
 
 
-def _summed_dims(context: Context, attributes: Attributes) -> list[int]:
-    rank = len(context.spec("input").shape)
-    dims = attributes.get("dim_arg")
-    dims = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
-    return sorted({dim % rank for dim in dims}) if rank else []
-
-
 def _takes_sum(context: Context, attributes: Attributes) -> bool:
     floats = _container(context, "input") in _FLOATS and context.container in _FLOATS
-    plain = attributes.get("scalar", 1.0) == 1 and bool(_summed_dims(context, attributes))
+    plain = attributes.get("scalar", 1.0) == 1 and bool(summed_dims(context, attributes))
     return floats and plain and bool(math.prod(context.spec("input").shape))
 
 
@@ -238,7 +228,7 @@ def _sum_room(context: Context, attributes: Attributes) -> int:
 
 def _emit_sum(context: Context, attributes: Attributes, places: Sequence[Place], result: Place | None) -> Iterator[str]:
     assert result is not None
-    shape, dims = places[0].operand.shape, _summed_dims(context, attributes)
+    shape, dims = places[0].operand.shape, summed_dims(context, attributes)
     names = [f"k{dim}" for dim in range(len(shape))]
     side_by_side = dims == [*range(dims[0], dims[-1] + 1)]
     kept = [dim for dim in range(len(shape)) if dim not in dims]
@@ -419,18 +409,16 @@ def _constant(value: float, context: Context) -> str:
 
 
 UNITS: dict[str, Unit] = {
-    **dict.fromkeys(("ttnn.linear", "ttnn.matmul"), Unit(_takes_product, _emit_product, _product_room)),
+    **dict.fromkeys(("ttnn.linear", "ttnn.matmul"), Unit(_takes_product, emit_product, _product_room)),
     **dict.fromkeys(("ttnn.sum", "ttnn.mean"), Unit(_takes_sum, _emit_sum, _sum_room)),
     "ttnn.argmax": Unit(_takes_argmax, _emit_argmax),
     "ttnn.concat": Unit(_takes_concat, _emit_concat),
     "ttnn.embedding": Unit(_takes_embedding, _emit_embedding),
     "ttnn.gather": Unit(_takes_gather, _emit_gather),
     "ttnn.pad": Unit(_takes_pad, _emit_pad),
-    "ttnn.paged_update_cache": Unit(_takes_update, _emit_update, writes_operands=True),
+    "ttnn.paged_update_cache": Unit(_takes_update, _emit_update),
 }
 """Ops that are written on their own, by name."""
-
-emit_product = _emit_product
 
 
 # Views.

@@ -32,7 +32,6 @@ _REACH = 64
 _LEAST_CALLS = 2
 """Calls of torch from which one fused kernel is quicker."""
 
-
 _OWN_ARENA = 1 << 16
 """Bytes of an arena, at most, that a fused kernel has for itself; larger ones are shared by all of a thread's."""
 
@@ -46,8 +45,9 @@ class Fusion:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     prepared: dict[int, WeightedCall] = field(default_factory=lambda: {})
-    """What prepares weights, by their position among the inputs."""
+    """Calls that prepare weights, by the position of the weights among the inputs."""
     arena_bytes: int = 0
+    """Bytes of memory that the fused kernel computes in, once it is written."""
 
 
 def brought_together(steps: Sequence[Step], keys: Sequence[object]) -> list[int]:
@@ -149,12 +149,6 @@ class Plan:
         """Whether some steps could be fused."""
         return may_be_fused(self._code.steps)
 
-    @property
-    def recorded(self) -> object:
-        """The steps, and how values lay in the recorded run: all of a program that its C++ depends on."""
-        steps = [(step.key, step.inputs, step.instruction.results) for step in self._code.steps]
-        return steps, self._code.results, sorted(self._operands.items()), sorted(self._weighted)
-
     def recording(self, calls: Sequence[Call]) -> Linked:
         """Returns the function, which notes how the tensors of its steps lie while it runs.
 
@@ -237,13 +231,13 @@ class Plan:
         }
         inside = [inside[position] for position in order]
         inputs = [*fusion.inputs]
-        panels: dict[int, str] = {}
+        panels: set[int] = set()
         for place, call in weighted.items():
             step = inside[place]
             if UNITS.get(step.instruction.op) is not UNITS["ttnn.linear"] or step.inputs[1] not in fusion.inputs:
                 continue
             fusion.prepared[len(inputs)] = call
-            panels[place] = ""
+            panels.add(place)
             inputs.append(step.inputs[1])
             number = -len(inputs)
             inside[place] = replace(step, inputs=(step.inputs[0], number, *step.inputs[2:]))

@@ -16,7 +16,7 @@ from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Shape
 _ON_STACK = 1 << 16
 """Elements of all buffers of a row together, at most, that lie on the stack: a thread may have no more than 2 MiB."""
 
-_GRAIN = 1 << 15
+GRAIN = 1 << 15
 """Elements up to which one thread is enough, as in torch."""
 
 FLOATS = (DataType.BF16, DataType.F32)
@@ -61,11 +61,6 @@ class RowWriter:
         """C++ names of the buffers of terms that are reduced."""
         self._reduced: dict[int, str] = {}
         """Values that have one element for each row, and its C++ name."""
-
-    @property
-    def has_phases(self) -> bool:
-        """Whether a row is more than elements that have nothing to do with each other."""
-        return len(self._phases) > 1 or self._phases[0].in_halves
 
     def take(self, value: int, operand: Operand) -> None:
         """Declares a value that is passed in."""
@@ -173,7 +168,7 @@ class RowWriter:
                 for each row have a last dimension of 1.
         """
         rows = self._domain[:-1] or (1,)
-        shared = math.prod(self._domain) > _GRAIN and math.prod(rows) > 1
+        shared = math.prod(self._domain) > GRAIN and math.prod(rows) > 1
         buffers = [(_name("b", value), self._kinds[value]) for value in sorted(self._buffered)]
         buffers += [(name, "float") for name in self._terms]
         length = self._domain[-1]
@@ -235,7 +230,7 @@ class RowWriter:
             ]
         if not inside:
             return phase.after
-        alone = math.prod(self._domain[:-1]) == 1 and length > _GRAIN and not phase.after and not self._buffered
+        alone = math.prod(self._domain[:-1]) == 1 and length > GRAIN and not phase.after and not self._buffered
         simd = "#pragma omp parallel for simd" if alone else "#pragma omp simd"
         ranges = [("0", str(length), "")]
         if phase.in_halves:

@@ -44,7 +44,7 @@ def emit(rows: RowWriter, context: Context, attributes: Mapping[str, Any], input
     _OPS[context.op].emit(rows, context, attributes, inputs, result)
 
 
-def functions_of(context: Context, attributes: Mapping[str, Any]) -> list[str]:
+def _functions_of(context: Context, attributes: Mapping[str, Any]) -> list[str]:
     """Returns the functions of one number that the op computes: itself, or what it applies to operands and result."""
     items = [item for name in _ACTIVATIONS for item in attributes.get(name) or ()]
     name = context.op.removeprefix("ttnn.")
@@ -65,7 +65,7 @@ def has_cpp(name: str) -> bool:
 def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
     """Returns the shape that the op goes over, without leading dimensions of 1; None for ops that are not written as
     rows."""
-    if context.op not in _OPS or len(context.results) != 1 or not all(map(has_cpp, functions_of(context, attributes))):
+    if context.op not in _OPS or len(context.results) != 1 or not all(map(has_cpp, _functions_of(context, attributes))):
         return None
     specs = [*context.operands.values(), context.result]
     if not all(isinstance(spec, TensorSpec) and spec.layout.dtype in KINDS for spec in specs):
@@ -93,10 +93,15 @@ def domain_of(context: Context, attributes: Mapping[str, Any]) -> Shape | None:
 def _reduces_rows(context: Context, attributes: Mapping[str, Any]) -> bool:
     """Whether a reduction is one of the last dimension alone, which stays as a dimension of 1."""
     shape = _spec(context, "input").shape
-    rank, dims = len(shape), attributes.get("dim_arg")
-    dims = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
     stays = bool(shape) and context.result.shape == (*shape[:-1], 1)
-    return stays and {dim % rank for dim in dims} == {rank - 1} and attributes.get("scalar", 1.0) == 1
+    return stays and summed_dims(context, attributes) == [len(shape) - 1] and attributes.get("scalar", 1.0) == 1
+
+
+def summed_dims(context: Context, attributes: Mapping[str, Any]) -> list[int]:
+    """Returns the dimensions along which an op reduces, in order."""
+    rank, dims = len(_spec(context, "input").shape), attributes.get("dim_arg")
+    dims = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
+    return sorted({dim % rank for dim in dims}) if rank else []
 
 
 def _without_leading_ones(shape: Shape) -> Shape:
