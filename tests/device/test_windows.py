@@ -137,6 +137,41 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
     np.testing.assert_allclose(result.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
 
 
+@pytest.mark.parametrize("numerics", ["silicon", "exact"])
+@pytest.mark.parametrize("activation", [None, "relu", "silu"])
+def test_where_the_cpu_does_not_multiply_bfloat16_convolutions_are_in_float32(
+    run_op, monkeypatch, activation, numerics
+):
+    """Torch's own convolution of bfloat16 takes ten times as long there."""
+    monkeypatch.setattr(onednn, "available", lambda dtype=BF16: dtype is torch.float32)
+    dtypes = set()
+
+    class Dtypes(TorchDispatchMode):
+        """Records the dtypes of convolutions."""
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if "_convolution_pointwise" in str(func) or func is torch.ops.aten.convolution.default:
+                dtypes.add(args[0].dtype)
+            return func(*args, **(kwargs or {}))
+
+    x, weight = samples(1, 6, 6, 16).to(BF16), samples(8, 16, 3, 3, seed=1).to(BF16)
+    attributes = conv_attributes((16, 8, (3, 3), (1, 1), (1, 1), (1, 1), 1), 1, 6, 6)
+    config = {"activation": activation} if activation else {}
+    with Dtypes():
+        result = run_op(
+            "ttnn.conv2d",
+            {"input": x, "weight": weight},
+            (1, 6, 6, 8),
+            **attributes,
+            conv2d_config=config,
+            numerics=numerics,
+        )
+    exact = torch.from_numpy(convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (1, 1, 1, 1), (1, 1), 1))
+    exact = {None: lambda y: y, "relu": torch.relu, "silu": F.silu}[activation](exact)
+    torch.testing.assert_close(result.double(), exact, rtol=2.0**-7, atol=2.0**-6)
+    assert dtypes == {torch.float32}
+
+
 @pytest.mark.parametrize("multiplies_bfloat16", [True, False])
 def test_a_gradient_by_the_weight_takes_torchs_own_way(run_op, monkeypatch, multiplies_bfloat16):
     """The gradient takes a tenth of the time of a convolution with a kernel of that size, and has a float32 sum."""
@@ -247,8 +282,8 @@ def test_activations_are_views():
 
 def test_results_come_in_rows_without_a_copy(run_op):
     attributes = conv_attributes((16, 32, (3, 3), (1, 1), (1, 1), (1, 1), 1), 2, 7, 8)
-    operands = {"input": samples(1, 1, 112, 16, dtype=BF16), "weight": samples(32, 16, 3, 3, dtype=BF16)}
-    result = run_op("ttnn.conv2d", operands, (1, 1, 112, 32), **attributes)
+    operands = {"input": samples(1, 1, 112, 16), "weight": samples(32, 16, 3, 3)}
+    result = run_op("ttnn.conv2d", operands, (1, 1, 112, 32), "f32", **attributes)
     assert result.is_contiguous()
     assert result._base is not None  # a view of the convolution's result
 

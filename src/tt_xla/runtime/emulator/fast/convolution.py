@@ -57,16 +57,19 @@ class _Convolution:
         if "bias" not in context.operands and not activation:
             self._taps = _taps_of_gradient(geometry.image_shape, geometry.weight, self._window)
         self._onednn: onednn.Convolution | None = None
-        ends = self._taps is None and bfloat16_ends(geometry.weight, stride, groups)
-        if all_bfloat16 and ends and onednn.takes(torch.bfloat16, activation, approximates=context.silicon):
-            self._onednn = onednn.Convolution(geometry.image_shape, padding, stride, dilation, groups, activation)
         # A convolution in bfloat16 is rounded to bfloat16 at once, after what oneDNN or an exact function does to it.
-        narrow = all_bfloat16 and (self._onednn is not None or activation in (None, "relu"))
+        ends = self._taps is None and bfloat16_ends(geometry.weight, stride, groups)
+        by_onednn = onednn.takes(torch.bfloat16, activation, approximates=context.silicon)
+        exact = activation in (None, "relu") and onednn.is_fast(torch.bfloat16)
+        narrow = all_bfloat16 and ((ends and by_onednn) or exact)
         self._dtype = torch.bfloat16 if narrow else torch.float32
+        takes = onednn.takes(self._dtype, activation, approximates=context.silicon)
+        if takes and self._taps is None and (ends or not narrow):
+            self._onednn = onednn.Convolution(geometry.image_shape, padding, stride, dilation, groups, activation)
 
     def sources(self, weight: Tensor) -> Tensor:
         """Returns the weight OIHW as the matrix unit's registers hold it."""
-        return row_major(matrix_unit.significant(self._geometry.oihw(weight).to(self._dtype), self._weight_bits))
+        return row_major(matrix_unit.significant(self._geometry.oihw(weight), self._weight_bits).to(self._dtype))
 
     def prepared(self, weight: Tensor) -> Tensor:
         """Returns :meth:`sources` in the memory order that the convolution reads."""
@@ -79,7 +82,7 @@ class _Convolution:
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Returns the result, NCHW; the weight is one of :meth:`sources` or :meth:`prepared`."""
-        x = matrix_unit.significant(x.to(self._dtype), self._input_bits)
+        x = matrix_unit.significant(x, self._input_bits).to(self._dtype)
         bias = None if bias is None else bias.to(self._dtype)
         if self._onednn is not None:
             return self._onednn(x, weight, bias)

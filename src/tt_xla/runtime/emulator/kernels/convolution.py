@@ -13,6 +13,7 @@ import torch.nn.functional as F
 
 from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.context import Context
+from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.functions import activate
 from tt_xla.runtime.emulator.registry import kernel
 from tt_xla.runtime.emulator.windows import (
@@ -66,7 +67,7 @@ def convolve(a: Tensor, b: Tensor, bias: Tensor | None, window: Window) -> Tenso
     """
     if not a.is_floating_point():  # torch lacks some forms of it
         return F.conv2d(a.double(), row_major(b.double()), None, *window).to(a.dtype)
-    if a.dtype is torch.float32 or bfloat16_ends(b.shape, window[0], window[3]):
+    if a.dtype is torch.float32 or (onednn.is_fast(a.dtype) and bfloat16_ends(b.shape, window[0], window[3])):
         return F.conv2d(a, row_major(b), bias, *window)
     return F.conv2d(a.float(), row_major(b.float()), None if bias is None else bias.float(), *window).to(a.dtype)
 
