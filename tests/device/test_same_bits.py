@@ -346,3 +346,24 @@ def test_modes_compilers_and_runs_change_no_bit(tmp_path, numerics):
     ]
     assert len(outputs[0].splitlines()) == 10
     assert len({hashlib.md5(output.encode()).hexdigest() for output in outputs}) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+@pytest.mark.parametrize(
+    ("channels", "outputs", "size", "taps", "stride", "groups"),
+    [(3, 64, 224, 7, 2, 1), (64, 64, 56, 3, 1, 1), (64, 128, 56, 1, 2, 1), (64, 64, 28, 3, 1, 64), (8, 6, 9, 3, 1, 1)],
+)
+def test_a_convolution_has_the_same_bits_before_and_after_its_weights_are_prepared(
+    dtype, channels, outputs, size, taps, stride, groups
+):
+    padding, sizes = taps // 2, (size + 2 * (taps // 2) - taps) // stride + 1
+    attributes = {"in_channels": channels, "out_channels": outputs, "batch_size": 1, "groups": groups}
+    attributes |= {"input_height": size, "input_width": size, "kernel_size": [taps, taps], "stride": [stride, stride]}
+    attributes |= {"padding": [padding, padding], "dilation": [1, 1]}
+    container, generator = CONTAINERS[DataType(dtype)], torch.Generator().manual_seed(0)
+    input = torch.randn(1, 1, size * size, channels, generator=generator).to(container)
+    weight = torch.randn(outputs, channels // groups, taps, taps, generator=generator).to(container)
+    specs = {"input": spec(input.shape, dtype), "weight": spec(weight.shape, dtype)}
+    way = bind(Context("ttnn.conv2d", "silicon", specs, (spec((1, 1, sizes**2, outputs), dtype),)), attributes)
+    assert isinstance(way, Weighted)
+    assert same_bits(way.call(input, weight), way.with_prepared(input, way.prepare(weight)))

@@ -32,8 +32,7 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
     convolution = _Convolution(context, geometry, attributes)
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        result = convolution(geometry.input_image(input), convolution.sources(weight), geometry.row(bias, context))
-        return flattened(result).reshape(shape)
+        return with_prepared(input, convolution.prepared(weight), bias)  # in one order, oneDNN adds in one order
 
     def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return flattened(convolution(geometry.input_image(input), weight, geometry.row(bias, context))).reshape(shape)
