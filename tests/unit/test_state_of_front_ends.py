@@ -123,6 +123,7 @@ CACHES = {
         "torch.device.geometry.find_view",
         "torch.device.kinds._decompositions",
         "torch.device.signatures._overload_for_numbers",
+        "torch.device.tensor_factory.factory_for",
         "torch.errors._with_base",
         "torch.fingerprints._process_start",
         "torch.fingerprints.file_digest",

@@ -23,6 +23,7 @@ from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import lowering, settings
 from tt_xla.frontends.torch.device import buffer_of, dispatch, growing, programs, recording
 from tt_xla.frontends.torch.device.geometry import find_view
+from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
 from tt_xla.frontends.torch.device.values import Node
 
 F = nn.functional
@@ -247,7 +248,7 @@ def test_numbers_that_change_become_inputs():
 
 
 def test_shapes_types_and_options_make_other_programs():
-    for x in (torch.ones(3), torch.ones(4), torch.ones(3, dtype=torch.int32)):
+    for x in (torch.ones(3), torch.ones(4), torch.ones(3, dtype=torch.bfloat16)):
         assert torch.equal((x.to("tt") + x.to("tt")).cpu(), x + x)
     assert compiled() == 3
     settings.set_compile_options({"numerics": "exact", "optimization_level": "1"})
@@ -353,7 +354,7 @@ def test_shape_errors_are_those_of_torch():
 def test_an_error_in_one_result_leaves_the_others(monkeypatch):
     x = torch.full((2,), 3.0).to("tt")
     fine = x + 1
-    wide = torch.tensor([1 << 40, 1]).to("tt") * torch.tensor([2, 2]).to("tt")
+    wide = torch.full((MAX_INTEGERS + 1,), 1 << 40).to("tt") * 2
     with pytest.raises(RuntimeError, match="does not fit") as caught:
         torch_xla.sync()
     assert isinstance(caught.value, TTXLAError)
@@ -615,7 +616,7 @@ def test_a_range_is_one_recorded_op(bounds, monkeypatch):
     ops = []
     monkeypatch.setattr(recording, "Node", lambda *args: ops.append(args[0].op) or Node(*args))
     there = torch.arange(*bounds, device="tt")
-    assert ops == [torch.ops.aten.arange.start_step]
+    assert ops == ([torch.ops.aten.arange.start_step] if there.is_floating_point() else [])  # few integers are not
     assert there.dtype is torch.arange(*bounds).dtype
     assert there.tolist() == torch.arange(*bounds).tolist()
 

@@ -138,6 +138,7 @@ class Session:
         pressure: what was recorded since the last run.
         donation: which donated tensors the run takes that goes on.
         kinds: kinds of recorded ops by op, dtypes, sizes and strides.
+        integer_forms: whether results are integers that the host computes at once, by op and types of its arguments.
         positions: position in the flat base of each element of a view, by size, stride and offset.
         structures: programs by the keys of their traces, the placements of their leaves, and the chip.
         placements: how the storages of tensors are split over a mesh.
@@ -160,6 +161,7 @@ class Session:
         self.pressure = Pressure()
         self.donation = Donation()
         self.kinds: dict[Any, Kind] = {}
+        self.integer_forms: dict[Any, bool] = {}
         self.positions: dict[Any, Value] = {}
         self.structures: dict[Any, Any] = {}
         self.placements: weakref.WeakKeyDictionary[Buffer, Placement] = weakref.WeakKeyDictionary()

@@ -232,6 +232,12 @@ class Buffer:
         return self._host is None and value is not None and value.node is not None
 
     @property
+    def is_on_host(self) -> bool:
+        """Whether the host has the bytes, so that reading them neither runs recorded ops nor waits for a card."""
+        value = self._value
+        return self._host is not None or (value is not None and value.host is not None)
+
+    @property
     def handle(self) -> int:
         """Content version of the bytes, which buffers have in common while they share them."""
         value = self._value

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from tt_xla.frontends.torch import fused_steps, session
-from tt_xla.frontends.torch.device import chips, metrics, on_host
+from tt_xla.frontends.torch.device import chips, integers, metrics, on_host
 from tt_xla.frontends.torch.device.buffers import aten, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.draws import drawn
@@ -63,6 +63,13 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     chip = _requested_chip(args, kwargs["device"]) if "device" in kwargs else None
     if signature.tensors:
         signature = signature.for_numbers(args)
+    own = session.current
+    is_on_floats = args and args[0].__class__ is torch.Tensor and args[0].dtype.is_floating_point
+    if not (is_on_floats or signature.is_view or signature.is_random or signature.is_out):
+        result = integers.run(signature, args, kwargs, chip)
+        if result is not NotImplemented:
+            own.counters[signature.counter] += 1
+            return result
     if signature.is_pure:
         kind, values = record(signature, args, _on_first_chip(kwargs) if chip else kwargs, chip)
         if kind.reason:
@@ -80,7 +87,6 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         result = _step(signature, args, kwargs)
     else:
         result = _write_results(signature, args, kwargs)
-    own = session.current
     if own.pressure.nodes > MAX_NODES or own.mode.eager:
         synchronize()
     return result

@@ -91,7 +91,7 @@ class _Silence(threading.local):
 
 _SILENCE = _Silence()
 
-_MAX_ELEMENTS = 1 << 14
+MAX_INTEGERS = 1 << 14
 """Number of elements up to which an op on integers runs on the host."""
 _MAX_FORMS = 4096
 
@@ -173,7 +173,7 @@ def _describe_grown(kind: Kind, scalars: Sequence[float]) -> bool:
             out = _called(kind, operands, scalars)
         except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
             return False
-    if not isinstance(out, torch.Tensor) or not _has_few_integers(out) or not out.is_contiguous():
+    if not isinstance(out, torch.Tensor) or not has_few_integers(out.dtype, out.shape) or not out.is_contiguous():
         return False
     kind.structure = 0
     kind.outputs.append(_contiguous(tuple(out.shape), out.dtype))
@@ -181,13 +181,14 @@ def _describe_grown(kind: Kind, scalars: Sequence[float]) -> bool:
 
 
 def runs_on_host(kind: Kind) -> bool:
-    """Returns whether all tensors of an op are integers or booleans of at most :data:`_MAX_ELEMENTS` elements."""
-    return kind.op.namespace in ("aten", "prims") and all(map(_has_few_integers, (*kind.operands, *kind.outputs)))
+    """Returns whether all tensors of an op are integers or booleans of at most :data:`MAX_INTEGERS` elements."""
+    tensors = (*kind.operands, *kind.outputs)
+    return kind.op.namespace in ("aten", "prims") and all(has_few_integers(each.dtype, each.shape) for each in tensors)
 
 
-def _has_few_integers(tensor: torch.Tensor | Output) -> bool:
-    dtype = tensor.dtype
-    return not dtype.is_floating_point and not dtype.is_complex and math.prod(tensor.shape) <= _MAX_ELEMENTS
+def has_few_integers(dtype: torch.dtype, shape: Sequence[int]) -> bool:
+    """Returns whether a tensor is one of integers or booleans with at most :data:`MAX_INTEGERS` elements."""
+    return not dtype.is_floating_point and not dtype.is_complex and math.prod(shape) <= MAX_INTEGERS
 
 
 def _form(kind: Kind) -> Any:

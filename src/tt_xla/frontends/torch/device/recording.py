@@ -19,12 +19,20 @@ import torch
 
 from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import chips, metrics
-from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, tensor_of
+from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import View, contiguous_strides, find_view, memory_order
-from tt_xla.frontends.torch.device.kinds import COMPUTING, fake, is_computing_shapes, make_kind, plain_kind
+from tt_xla.frontends.torch.device.kinds import (
+    COMPUTING,
+    fake,
+    has_few_integers,
+    is_computing_shapes,
+    make_kind,
+    plain_kind,
+)
 from tt_xla.frontends.torch.device.placements import follow, in_use, remember
 from tt_xla.frontends.torch.device.signatures import Signature, signature_of
+from tt_xla.frontends.torch.device.tensor_factory import factory_for
 from tt_xla.frontends.torch.device.values import Kind, Node, Number, Operand, Output, Value
 from tt_xla.frontends.torch.private.ops import OpOverload
 
@@ -269,6 +277,10 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype, chip: int) -> 
     if isinstance(number, float) and not dtype.is_floating_point and not dtype.is_complex:
         number = bool(number) if dtype is torch.bool else int(number)
     arguments = [int(n) for n in shape], number
+    if has_few_integers(dtype, shape) and not is_computing_shapes():
+        value = Value.of(torch.full(*arguments, dtype=dtype, device="cpu"))
+        value.chip = chip
+        return value
     options = {"dtype": dtype, "device": chips.device()}
     kind, values = record(signature_of(aten.full.default), arguments, options, chip)
     assert values, kind.reason
@@ -453,7 +465,7 @@ def _scattered(base: Value, value: Value, size: Sequence[int], stride: Sequence[
 
 def new_tensor(value: Value) -> torch.Tensor:
     """Returns a new contiguous tensor of the device."""
-    return tensor_of(value, value.shape, contiguous_strides(value.shape))
+    return factory_for(value.dtype, value.shape, contiguous_strides(value.shape), 0).make(Buffer(value=value))
 
 
 def _result(value: Value, output: Output) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -55,3 +56,9 @@ class TensorFactory:
         storage.__class__ = UntypedStorage
         storage.tt_buffer = buffer
         return tensor
+
+
+@functools.lru_cache(4096)
+def factory_for(dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], chip: int) -> TensorFactory:
+    """Returns the factory of tensors of a dtype, size and strides, in elements, on a chip."""
+    return TensorFactory(dtype, size, stride, chip)

@@ -1,0 +1,138 @@
+"""Computes ops on few integers when they are called, where the host has their operands.
+
+Ids, positions and masks decide what a program reads, not how long it computes: PyTorch's kernels compute them on the
+CPU with the same bits, in less time than it takes to record them. An op on an integer that a recorded op is yet to
+compute, such as the index of a largest element, is recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from tt_xla.frontends.torch import session
+from tt_xla.frontends.torch.device import on_host
+from tt_xla.frontends.torch.device.buffers import buffer_of
+from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
+from tt_xla.frontends.torch.device.signatures import Signature
+from tt_xla.frontends.torch.device.tensor_factory import factory_for
+
+aten = torch.ops.aten
+Tensor = torch.Tensor
+
+_MAX_PAIRS = 1 << 18
+"""Product of the operands' numbers of elements up to which a result, which may combine all of them, has few enough."""
+
+_INTEGERS = frozenset((torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64))
+"""Dtypes of integers with which PyTorch computes on the CPU."""
+
+_FACTORIES = {aten.arange.start_step, aten.full.default, aten.ones.default, aten.zeros.default}
+_MAX_FORMS = 4096
+
+
+class _Elsewhere(Exception):
+    """An operand is not few integers that the host has. (A tensor without contents raises NotImplementedError.)"""
+
+
+def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip: int | None) -> Any:
+    """Computes an op that draws nothing and returns no view.
+
+    Args:
+        signature: the op.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+        chip: number of the chip that gets the results; None for that of the operands.
+
+    Returns:
+        What the op returns; NotImplemented if it is to be recorded, also because PyTorch refuses the arguments.
+    """
+    own = session.current
+    op = signature.op
+    form: list[Any] = [op]
+    tensors: list[Tensor] = []
+    try:
+        hosts = [_host(arg, form, tensors) for arg in args]
+        options = {name: _host(value, form, tensors) for name, value in kwargs.items()} if kwargs else kwargs
+    except (_Elsewhere, NotImplementedError):
+        return NotImplemented
+    key = tuple(form)
+    takes = own.integer_forms.get(key)
+    if takes is None:
+        takes = op.namespace == "aten" and (bool(tensors) or op in _FACTORIES)
+    if not takes or own.chips.splits_tensors or not _is_small(args, tensors):
+        return NotImplemented
+    if chip is None:
+        chip = buffer_of(tensors[0]).chip
+    try:
+        if signature.writes:
+            return on_host.run_uncounted(signature, args, kwargs, chip)
+        result = op(*hosts, **options)
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
+        return NotImplemented  # recording it raises what the user is to see
+    if len(own.integer_forms) >= _MAX_FORMS:
+        own.integer_forms.clear()
+    own.integer_forms[key] = is_taken = isinstance(result, Tensor) and result.dtype in _INTEGERS
+    return _lifted(result, hosts, chip) if is_taken else NotImplemented
+
+
+def _host(argument: Any, form: list[Any], tensors: list[Tensor]) -> Any:
+    """Returns an argument with the host's aliases in place of the device's tensors.
+
+    Args:
+        argument: the argument.
+        form: what decides the dtype of the result; is extended.
+        tensors: tensors of the device; is extended.
+
+    Raises:
+        _Elsewhere: the argument has other tensors.
+        NotImplementedError: it has a tensor without contents.
+    """
+    kind = type(argument)
+    if kind is int or kind is bool or argument is None:
+        form.append(kind)
+        return argument
+    if isinstance(argument, Tensor):
+        dtype = argument.dtype
+        if dtype not in _INTEGERS or argument.numel() > MAX_INTEGERS:
+            raise _Elsewhere
+        form.append(dtype)
+        if argument.is_cpu and not argument.dim():  # mixes with tensors of any device
+            return argument
+        buffer = buffer_of(argument)
+        if not buffer.is_on_host:
+            raise _Elsewhere
+        tensors.append(argument)
+        return buffer.alias(argument)
+    if kind is list or kind is tuple:
+        form.append(len(argument))
+        return [_host(item, form, tensors) for item in argument]
+    form.append(argument if kind is torch.dtype else kind)
+    return torch.device("cpu") if kind is torch.device else argument
+
+
+def _is_small(args: Sequence[Any], tensors: Sequence[Tensor]) -> bool:
+    """Whether the result has few elements, as far as sizes among the arguments and the operands' sizes tell."""
+    if not tensors and type(args[0]) not in (list, tuple):
+        start, end, step = args[:3]
+        return step != 0 and abs((end - start) / step) <= MAX_INTEGERS
+    if len(tensors) > 1 and math.prod([tensor.numel() for tensor in tensors]) > _MAX_PAIRS:
+        return False
+    for arg in args:
+        if type(arg) in (list, tuple) and abs(math.prod([n for n in arg if type(n) is int])) > MAX_INTEGERS:
+            return False
+    return True
+
+
+def _lifted(result: Tensor, hosts: Sequence[Any], chip: int) -> Tensor:
+    """Returns a tensor of the device with the memory of a result, or a copy of memory that an operand has."""
+    address = result.data_ptr()
+    shares = address in [host.data_ptr() for host in hosts if type(host) is Tensor]
+    if (shares and address) or result.untyped_storage().nbytes() != result.nbytes:
+        result = result.clone(memory_format=torch.contiguous_format)
+    return factory_for(result.dtype, result.shape, result.stride(), chip).lift(result)
+
+
+__all__ = ["run"]

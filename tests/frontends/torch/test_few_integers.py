@@ -1,0 +1,110 @@
+"""Ops on few integers that the host has run when they are called; others are recorded."""
+
+import pytest
+import torch
+
+from tt_xla.frontends.torch import session
+from tt_xla.frontends.torch.backend import compiled_programs
+from tt_xla.frontends.torch.device.buffers import buffer_of
+from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
+
+
+def _ids(device):
+    return torch.arange(12, dtype=torch.int64).reshape(3, 4).to(device)
+
+
+COMPUTED = {
+    "arithmetic": lambda x: (x * 3 - 7) // 2 % 5,
+    "comparisons": lambda x: (x > 3) & ~(x == 7) | (x <= 1),
+    "ranges": lambda x: torch.arange(2, 9, 3, device=x.device) + torch.arange(3, device=x.device),
+    "filled": lambda x: torch.full((2, 3), 7, device=x.device) + torch.ones(3, dtype=torch.int32, device=x.device),
+    "zeros": lambda x: torch.zeros(2, 5, dtype=torch.int64, device=x.device),
+    "empty_then_filled": lambda x: torch.empty(4, dtype=torch.int64, device=x.device).fill_(3),
+    "like": lambda x: torch.ones_like(x) + x.new_zeros(4),
+    "joined": lambda x: torch.cat([x, x[:, -1:] + 1], 1),
+    "stacked": lambda x: torch.stack([x, x + 1]),
+    "sums": lambda x: x.sum(1) + x.max() - x.amin(0, keepdim=True).sum(),
+    "cumulated": lambda x: torch.cumsum(x, 1),
+    "taken": lambda x: x[:, torch.tensor([2, 0], device=x.device)].gather(1, x.new_zeros(3, 1)),
+    "chosen": lambda x: torch.where(x > 5, x, 0),
+    "converted": lambda x: x.to(torch.int32) + (x > 4).to(torch.uint8),
+    "views": lambda x: (x.t() + 1)[1:].expand(3, 3) * x[:, 1:2],
+    "transposed": lambda x: x.t().clone() + 1,
+    "no_elements": lambda x: x[:0] + 1,
+    "number_of_the_cpu": lambda x: x + torch.tensor(3),
+    "isin": lambda x: torch.isin(x, torch.tensor([3, 4], device=x.device)),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_results_are_there_at_once_and_those_of_the_cpu(name):
+    compiled = len(compiled_programs())
+    there, here = COMPUTED[name](_ids("tt")), COMPUTED[name](_ids("cpu"))
+    assert not buffer_of(there).pending
+    assert (there.device.type, there.dtype, there.stride()) == ("tt", here.dtype, here.stride())
+    assert torch.equal(there.cpu(), here)
+    assert len(compiled_programs()) == compiled
+
+
+def _written(x):
+    x += 1
+    x[1] = 9
+    x[:, 2:] *= 2
+    x[0].copy_(x[2])
+    x.masked_fill_(x > 20, -1)
+    view = x.view(-1)
+    view[3] = 77
+    return x
+
+
+def test_writes_are_seen_through_views_and_by_programs():
+    there, here = _ids("tt"), _ids("cpu")
+    whole = there.view(-1)
+    doubled = there.float() * 2  # recorded with the elements from before
+    assert torch.equal(_written(there).cpu(), _written(here))
+    assert torch.equal(whole.cpu(), here.view(-1))
+    assert torch.equal(doubled.cpu(), _ids("cpu").float() * 2)
+    assert torch.equal((there.float() * 2).cpu(), here.float() * 2)
+
+
+def test_a_result_has_memory_of_its_own():
+    x = _ids("tt")
+    for copy in (x.clone(), x.to(torch.int64, copy=True), x.reshape(-1).contiguous().clone(), x[0].clone()):
+        copy.fill_(5)
+    assert torch.equal(x.cpu(), _ids("cpu"))
+
+
+RECORDED = {
+    "floats": lambda x: x.float(),
+    "quotient": lambda x: x / 2,
+    "integers_that_a_program_computes": lambda x: x.float().argmax() + 1,
+    "many": lambda x: torch.zeros(MAX_INTEGERS + 1, dtype=torch.int64, device=x.device) + x[0, 0],
+    "pairs": lambda x: torch.arange(4096, device=x.device)[:, None] == torch.arange(4096, device=x.device),
+    "long_range": lambda x: torch.arange(MAX_INTEGERS + 1, device=x.device),
+    "repeated": lambda x: x.repeat(200, 200),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_other_ops_are_recorded(name):
+    there = RECORDED[name](_ids("tt"))
+    assert buffer_of(there).pending
+    assert torch.equal(there.cpu(), RECORDED[name](_ids("cpu")))
+
+
+def test_errors_are_those_of_torch():
+    x = _ids("tt")
+    with pytest.raises(RuntimeError, match="match"):
+        x + torch.ones(5, dtype=torch.int64, device="tt")
+    with pytest.raises(RuntimeError, match="same device"):
+        x + torch.ones(4, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        x.mul_(0.5)
+    assert torch.equal(x.cpu(), _ids("cpu"))
+
+
+def test_uses_are_counted():
+    x = _ids("tt")
+    before = session.current.counters["xla::mul"]
+    x * 3
+    assert session.current.counters["xla::mul"] == before + 1
