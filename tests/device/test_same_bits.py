@@ -361,7 +361,8 @@ def test_a_convolution_has_the_same_bits_before_and_after_its_weights_are_prepar
     attributes |= {"input_height": size, "input_width": size, "kernel_size": [taps, taps], "stride": [stride, stride]}
     attributes |= {"padding": [padding, padding], "dilation": [1, 1]}
     container, generator = CONTAINERS[DataType(dtype)], torch.Generator().manual_seed(0)
-    input = torch.randn(1, 1, size * size, channels, generator=generator).to(container)
+    image = torch.randn(1, channels, size * size, generator=generator).to(container)  # one channel after another
+    input = image.transpose(1, 2)[None]
     weight = torch.randn(outputs, channels // groups, taps, taps, generator=generator).to(container)
     specs = {"input": spec(input.shape, dtype), "weight": spec(weight.shape, dtype)}
     way = bind(Context("ttnn.conv2d", "silicon", specs, (spec((1, 1, sizes**2, outputs), dtype),)), attributes)
