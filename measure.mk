@@ -128,6 +128,10 @@ conformance-torch-modules: $(STAMP) ## compare modules and optimizers with the C
 conformance-torch-special: $(STAMP) ## run them with NaN, infinities, zeros, ties, empty and 0-dim tensors; OPS="sort topk" runs some
 	@$(BIN)/python -m conformance.run_torch_special --sample $(or $(SAMPLE),2) $(if $(OPS),--ops $(OPS))
 
+conformance-torch-ranks: $(STAMP) ## run PyTorch's tests of torch.distributed with gloo and tt: PYTORCH=path/to/pytorch FILES="_tensor/*" AGAIN=1
+	@$(BIN)/python -m conformance.run_torch_ranks $(PYTORCH) $(if $(AGAIN),--again) \
+	  $(if $(FILES),--files "$(FILES)",--document docs/distributed.md)
+
 conformance-stablehlo: $(STAMP) ## run StableHLO's tests on the emulated card: STABLEHLO=path/to/openxla/stablehlo
 	@$(BIN)/python -m conformance.run_stablehlo $(STABLEHLO) --report docs/conformance.md
 

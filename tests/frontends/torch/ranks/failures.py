@@ -12,10 +12,12 @@ import torch
 import torch.distributed as dist
 from launch import begin, report
 
-begin("tt", timeout=timedelta(seconds=6))
-rank, case = dist.get_rank(), sys.argv[1]
+rank, case = int(os.environ["RANK"]), sys.argv[1]
+begin("tt", timeout=timedelta(seconds=600 if case == "late for a new timeout" else 6))
 x = torch.ones(2, 2, device="tt")
 dist.barrier()
+if case == "late for a new timeout":
+    dist.distributed_c10d._set_pg_timeout(timedelta(seconds=2))
 began = time.monotonic()
 if case in ("killed", "killed before a message") and rank == 1:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -37,6 +39,9 @@ try:
             dist.reduce_scatter_single(torch.zeros(1, 2, dtype=torch.int32, device="tt"), x)
         case "late" if rank == 1:
             time.sleep(9)
+        case "late for a new timeout":
+            time.sleep(9 * rank)
+            dist.barrier()
         case "killed before a message":
             dist.recv(x, 1)
         case _:

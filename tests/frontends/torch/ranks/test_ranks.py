@@ -106,6 +106,7 @@ def test_compiled_graphs_exchange_within_their_programs(tmp_path):
         ("other shape", "rank 0: all_reduce(sum) of float32[2]; rank 1: all_reduce(sum) of float32[2, 2]"),
         ("other part", "all_to_all: rank 0 sends 12 bytes to rank 0, which expects 4"),
         ("late", "did not come: rank 1 (its last one was number 1, barrier())"),
+        ("late for a new timeout", "did not come: rank 1 (its last one was number 1, barrier())"),
         ("killed", "did not come: rank 1 (its last one was number 1, barrier())"),
         ("killed before a message", "Rank 0 waits for a message of rank 1, which has ended"),
     ],

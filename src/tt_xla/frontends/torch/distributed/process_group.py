@@ -52,6 +52,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         self._of_device, self._of_cpu = (
             Transport(own, rank, size, timeout, lambda place: _global_rank(group(), place)) for own in stores
         )
+        self._of_cpu.gloo.follower = self._of_device.gloo
         self._name = self._description = ""
         self._store = store
         self._programs = EagerPrograms(self)

@@ -20,6 +20,20 @@ import torch.distributed as dist
 from tt_xla.errors import CollectiveError
 
 
+class Gloo(dist.ProcessGroupGloo):
+    """Gloo whose timeout another one shares.
+
+    PyTorch gives a group a new timeout through what exchanges its CPU tensors; it holds for tensors of the device too.
+    """
+
+    follower: dist.ProcessGroupGloo | None = None
+
+    def _set_default_timeout(self, timeout: timedelta) -> None:
+        super()._set_default_timeout(timeout)
+        if self.follower is not None:
+            self.follower._set_default_timeout(timeout)
+
+
 class Transport:
     """The processes of a group.
 
@@ -34,7 +48,7 @@ class Transport:
     def __init__(
         self, store: dist.Store, rank: int, size: int, timeout: timedelta, global_rank: Callable[[int], int]
     ) -> None:
-        self.gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+        self.gloo = Gloo(store, rank, size, timeout)
         self._store, self._rank, self._size, self._global_rank = store, rank, size, global_rank
         self._count = 0
         self._call = ""
@@ -190,4 +204,4 @@ def _said(error: RuntimeError) -> str:
     return f"Gloo says: {words.partition('. This')[0]}."
 
 
-__all__ = ["Transport"]
+__all__ = ["Gloo", "Transport"]
