@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -213,9 +214,7 @@ def _patch_makers_of_tensors() -> None:
     from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
 
     with names_of("patches"):
-        from torch.distributed.tensor import _api
-
-        make_part = _api._dtensor_init_helper
+        from torch.distributed.tensor._api import _dtensor_init_helper as make_part
     from_part = DTensor.from_local
 
     @functools.wraps(from_part)
@@ -243,7 +242,8 @@ def _patch_makers_of_tensors() -> None:
         whole = make(size, *values, **(options | {"device": "tt"})).requires_grad_(requires_grad)
         return distribute_tensor(whole, device_mesh, placements or [Replicate()] * device_mesh.ndim)
 
-    DTensor.from_local, _api._dtensor_init_helper = staticmethod(from_local), made
+    DTensor.from_local = staticmethod(from_local)
+    setattr(sys.modules[make_part.__module__], make_part.__name__, made)
 
 
 @functools.cache
