@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 from tt_xla.codegen.generator import generate
 from tt_xla.compiler import compile_module, parse_module
-from tt_xla.errors import CompileError, ExecutionError, UnsupportedOpError
+from tt_xla.errors import CompileError, ExecutionError, UnsupportedOpError, VerificationError
 from tt_xla.ir.program import Program
 from tt_xla.options import CompileOptions
 from tt_xla.runtime import Device, process_groups
@@ -27,8 +28,21 @@ class Ranks:
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
 
-    def collective(self, kind: str, tensor: torch.Tensor, *, reduction: str, root: int, silicon: bool) -> torch.Tensor:
+    def collective(
+        self,
+        kind: str,
+        tensor: torch.Tensor,
+        *,
+        reduction: str,
+        root: int,
+        sent: Sequence[int],
+        received: Sequence[int],
+        silicon: bool,
+    ) -> torch.Tensor:
         self.calls.append((kind, tensor.dtype, reduction, root, silicon))
+        if sent:
+            self.sizes = [*sent], [*received]
+            return torch.arange(max(sum(received), 1) * tensor.shape[1], dtype=tensor.dtype).view(-1, tensor.shape[1])
         if kind == "all_gather":
             return torch.cat([tensor, tensor])
         if kind == "reduce_scatter":
@@ -140,6 +154,29 @@ def test_elements_cross_in_the_dtype_of_the_source(ranks: Ranks, element: str, d
     assert result.dtype is dtype
     assert result.tolist() == [*given, *given]
     assert ranks.calls == [("all_gather", dtype, "", 0, False)]
+
+
+@pytest.mark.parametrize(("sent", "received", "rows"), [([1, 3], [2, 4], 6), ([0, 4], [0, 0], 1)])
+def test_parts_of_different_sizes_cross(ranks: Ranks, sent: list[int], received: list[int], rows: int) -> None:
+    exchange = call("all_to_all", "4x3xf32", f"{rows}x3xf32", sent=sent, received=received)
+    program = compiled(f"%0 = {exchange}\nreturn %0 : tensor<{rows}x3xf32>", "4x3xf32", f"{rows}x3xf32")
+    assert exchanges(program) == ["ttnn.all_to_all"]
+    assert torch.equal(run(program, torch.ones(4, 3)), torch.arange(3.0 * rows).view(rows, 3))
+    assert ranks.sizes == (sent, received)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "message"),
+    [
+        ("all_to_all", {"sent": [1, 1], "received": [2, 2]}, "expected 2 rows, as sent"),
+        ("all_to_all", {"sent": [1, 3], "received": [2, 3]}, "has an operand of shape"),
+        ("all_to_all", {"sent": [1, 3]}, "an all_to_all has both or neither"),
+        ("broadcast", {"sent": [1, 3], "received": [1, 3]}, "an all_to_all has both or neither"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(kind: str, fields: dict[str, list[int]], message: str) -> None:
+    with pytest.raises(VerificationError, match=message):
+        compiled(f"%0 = {call(kind, '4xf32', '4xf32', **fields)}\nreturn %0 : tensor<4xf32>", "4xf32", "4xf32")
 
 
 def test_what_no_rank_can_run_is_refused(ranks: Ranks) -> None:

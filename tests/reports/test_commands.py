@@ -102,7 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "exact.mlir").write_text(EXACT)
     np.savez(path / "exact.npz", *exact_inputs())
     recording = recording_of("training")
-    write_ops(path / "ops_perf_results_training.csv", recording, kernels(recording))
+    write_ops(path / "ops_perf_results_training.csv", recording.signposts, {0: kernels(recording)})
     (path / "empty").mkdir()
     return path
 

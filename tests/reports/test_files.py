@@ -131,7 +131,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "profile").mkdir()
     recording = recording_of("training")
     for table in ("ops_perf_results.csv", "profile/ops_perf_results_1.csv"):
-        write_ops(path / table, recording, kernels(recording))
+        write_ops(path / table, recording.signposts, {0: kernels(recording)})
     (path / "page.html").write_text("<html></html>")
     (path / "folder").mkdir()
     (path / "damaged.mlir").write_text(MODULE[:150])

@@ -52,7 +52,7 @@ def cells_of(path: Path) -> Iterator[str]:
 def test_table_of_ops(name: str, goldens: Goldens, tmp_path: Path) -> None:
     path = tmp_path / "ops.csv"
     recording = short(recording_of(name))
-    count = ops_csv.write_ops(path, recording, kernels(recording))
+    count = ops_csv.write_ops(path, recording.signposts, {0: kernels(recording)})
     goldens.check(f"profiles/ops_{name}", "ops", [f"{count} kernels", *cells_of(path)])
 
 
@@ -64,7 +64,7 @@ def test_columns_of_the_table_of_ops(goldens: Goldens) -> None:
 def test_log_of_the_device(name: str, goldens: Goldens, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     recording = short(recording_of(name))
-    ops_csv.write_device_log(path, recording, kernels(recording))
+    ops_csv.write_device_log(path, {0: kernels(recording)})
     goldens.check(f"profiles/log_{name}", "log", path.read_text())
 
 

@@ -18,6 +18,7 @@ from tt_xla.errors import MeshError
 from tt_xla.ir.layout import DataType, TensorLayout
 from tt_xla.ir.mesh import Mesh
 from tt_xla.ir.program import Cost, Function, FunctionKind, Instruction, TensorSpec
+from tt_xla.ir.ranks import row_of_ranks
 from tt_xla.target import MeshAxis, Target, load_target
 
 pytestmark = pytest.mark.quick
@@ -361,6 +362,17 @@ def test_ranks_gather_what_no_sum_of_floats_reduces(kind: str, dtype: DataType) 
     floats = Instruction("ttnn.all_reduce", {"input": 0}, (1,), {**attributes, "reduce_type": "mean"})
     assert instruction_cost(floats, [spec(512), spec(512)], BOX).launch_us > gathered.launch_us
     assert collective.scatter_buffers(reduction, values, BOX, None) == (None, None)
+
+
+def test_parts_of_different_sizes_pay_the_larger_tensor() -> None:
+    attributes = {"cluster_axis": 1, "process_group": "0", "ranks": 4, "chips": (0, 1, 2, 3)}
+    even = Instruction("ttnn.all_to_all", {"input": 0}, (1,), attributes)
+    uneven = Instruction("ttnn.all_to_all", {"input": 0}, (1,), attributes | {"sent": (1,) * 4, "received": (2,) * 4})
+    link_us = instruction_cost(even, [spec(2048), spec(2048)], BOX).link_us
+    for sizes in ((2048, 512), (512, 2048)):
+        values = [spec(size) for size in sizes]
+        assert instruction_cost(uneven, values, BOX).link_us == link_us
+        assert collective.least_link_us(uneven, values, rates_of(BOX, row_of_ranks(attributes))) > 0
 
 
 def test_ranks_on_several_hosts_are_a_line() -> None:

@@ -148,6 +148,7 @@ CACHES = {
         "torch.lanes.show_chips_if_built",
         "torch.private.aot_cache.install",
         "torch.private.dispatcher.backward_on_calling_thread",
+        "torch.private.patches._patch_makers_of_tensors",
         "torch.private.patches._patch_parallel_styles",
         "torch.private.process_groups._keep_groups_per_thread",
         "torch.private.rng_regions.install",

@@ -80,7 +80,7 @@ def collective(instruction: Instruction, values: Sequence[TensorSpec], rates: Ra
     if _gathers_to_reduce(instruction, values):
         works += works[:1] * axis.size
         return _cost(rates, [exchange("all_gather", axis, works[0].bytes * axis.size, rates)], works, axis)
-    size = _exchanged_bytes(steps, works)
+    size = _exchanged_bytes(instruction, steps, works)
     return _cost(rates, [exchange(step, axis, size, rates) for step in steps], works, axis)
 
 
@@ -106,14 +106,19 @@ def least_link_us(instruction: Instruction, values: Sequence[TensorSpec], rates:
         return 0.0
     axis = _axis(instruction, values, rates)
     works = _works(instruction, values)
-    size = _exchanged_bytes(steps, works)
+    size = _exchanged_bytes(instruction, steps, works)
     if _gathers_to_reduce(instruction, values):
         steps, size = ("all_gather",), works[0].bytes * axis.size
     return sum(_bottleneck_bytes(step, axis.size, size) for step in steps) / _line_rate(axis, rates)
 
 
-def _exchanged_bytes(steps: tuple[str, ...], works: Sequence[Work]) -> int:
-    """Returns the bytes of the tensor before it is split, or after it is joined."""
+def _exchanged_bytes(instruction: Instruction, steps: tuple[str, ...], works: Sequence[Work]) -> int:
+    """Returns the bytes of the tensor before it is split, or after it is joined.
+
+    Of an all_to_all between parts of different sizes, it is the larger one of what the rank sends and receives.
+    """
+    if instruction.attributes.get("sent"):
+        return max(work.bytes for work in works)
     return sum(work.bytes for work in works[1:]) if steps == ("all_gather",) else works[0].bytes
 
 

@@ -5,7 +5,7 @@ A program for a mesh names an axis of it; the program of a rank names a process 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -38,6 +38,15 @@ class RankCollective(msgspec.Struct, frozen=True):
     """The reduction: sum, mean, max, min or prod; empty for a kind without one."""
     root: int = 0
     """Number in the group of the rank that sends, for a broadcast."""
+    sent: tuple[int, ...] = ()
+    """Rows that this rank sends to each one in an all_to_all between different parts; empty for equal parts."""
+    received: tuple[int, ...] = ()
+    """Rows that each rank sends to this one there; empty for equal parts."""
+
+
+def rows_of(sizes: Sequence[int]) -> int:
+    """Returns the rows of the tensor on the chip that holds parts of some sizes: at least one, which may be unused."""
+    return max(sum(sizes), 1)
 
 
 def row_of_ranks(attributes: Mapping[str, Any]) -> Mesh | None:

@@ -40,7 +40,7 @@ def write_all(folder: Path, recording: Recording, result: Bench) -> None:
     steps = find_steps(recording)
     mark_steps(recording, steps)
     kernel_calls = kernels(recording)
-    write_ops(folder / CSV_NAME, recording, kernel_calls)
+    write_ops(folder / CSV_NAME, recording.signposts, {0: kernel_calls})
     write_trace(folder / TRACE_NAME, recording, kernel_calls)
     (folder / JSON_NAME).write_text(json.dumps(result.as_dict(), indent=1) + "\n")
     last = steady(steps)[-1]
@@ -65,7 +65,7 @@ def write_partial(folder: Path, recording: Recording) -> bool:
         return False
     with contextlib.suppress(EmptyRecordingError):
         mark_steps(recording, find_steps(recording))
-    write_ops(folder / CSV_NAME, recording, kernel_calls)
+    write_ops(folder / CSV_NAME, recording.signposts, {0: kernel_calls})
     write_trace(folder / TRACE_NAME, recording, kernel_calls)
     with contextlib.suppress(EmptyRecordingError):
         write_report(folder / HTML_NAME, read_table(folder / CSV_NAME))

@@ -90,26 +90,35 @@ def _device(recording: Recording, kernel_calls: Sequence[Kernel], synchronised: 
     for kernel in kernel_calls:
         start = max(end, _us(kernel.host_start, recording)) if synchronised else kernel.start_ns / 1e3
         end = start + kernel.duration_ns / 1e3
-        cost = kernel.op.instruction.cost
-        yield {
-            "ph": "X",
-            "pid": _DEVICE,
-            "tid": 1,
-            "name": kernel.code,
-            "cat": kernel.category,
-            "ts": start,
-            "dur": kernel.duration_ns / 1e3,
-            "args": {
-                "op": kernel.op.instruction.op,
-                "source": kernel.op.instruction.location,
-                "bound": cost_model_bound(kernel.op),
-                "cores": cost.cores,
-                "replayed": kernel.replayed,
-            },
-        }
+        yield device_slice(kernel, _DEVICE, 1, start)
         if kernel.op.dram_bytes:
             for name, count in (("DRAM bytes", kernel.op.dram_bytes), ("L1 bytes a core", kernel.op.l1_bytes)):
                 yield {"ph": "C", "pid": _DEVICE, "name": name, "ts": start, "args": {"bytes": count}}
+
+
+def device_slice(kernel: Kernel, process: int, thread: int, start_us: float) -> dict[str, Any]:
+    """Returns the event of a kernel on a device.
+
+    Args:
+        process, thread: The track.
+        start_us: Microseconds at which it begins.
+    """
+    return {
+        "ph": "X",
+        "pid": process,
+        "tid": thread,
+        "name": kernel.code,
+        "cat": kernel.category,
+        "ts": start_us,
+        "dur": kernel.duration_ns / 1e3,
+        "args": {
+            "op": kernel.op.instruction.op,
+            "source": kernel.op.instruction.location,
+            "bound": cost_model_bound(kernel.op),
+            "cores": kernel.op.instruction.cost.cores,
+            "replayed": kernel.replayed,
+        },
+    }
 
 
 def _us(time_ns: int, recording: Recording) -> float:

@@ -14,6 +14,7 @@ from tt_xla.profiling.device_time import Kernel
 from tt_xla.profiling.recording import LoadedProgram, Op
 from tt_xla.target import MeshAxis, arrange
 from tt_xla.target.mesh_axis import describe_axis
+from tt_xla.target.routes import links_along
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,14 @@ def axis_of_ranks(op: Op) -> MeshAxis | None:
     """
     mesh = row_of_ranks(op.instruction.attributes)
     return None if mesh is None else arrange(op.program.target, mesh.shape, mesh.devices).axes[CLUSTER_AXIS]
+
+
+def links_of_ranks(op: Op) -> tuple[tuple[int, int], ...]:
+    """Returns the links that an exchange of ``torch.distributed`` uses, as pairs of chips; none if they are unknown."""
+    mesh, target = row_of_ranks(op.instruction.attributes), op.program.target
+    if mesh is None:
+        return ()
+    return links_along(target, arrange(target, mesh.shape, mesh.devices), CLUSTER_AXIS)
 
 
 def mesh_axes(program: LoadedProgram) -> Sequence[MeshAxis]:

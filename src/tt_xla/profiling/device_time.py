@@ -62,8 +62,13 @@ class Kernel:
         return self.op.instruction.op not in HOST_OPS and mnemonic(self.op) not in TRANSFERS
 
 
-def kernels(recording: Recording) -> list[Kernel]:
-    """Returns the first chip's kernel calls that take time, transfers and host computations included, in order."""
+def kernels(recording: Recording, *, host_idle: bool = True) -> list[Kernel]:
+    """Returns the first chip's kernel calls that take time, transfers and host computations included, in order.
+
+    Args:
+        recording: The recording.
+        host_idle: Whether the chip waits for the host between runs; otherwise all gaps are predicted ones.
+    """
     kernel_calls: list[Kernel] = []
     clock, last_end = 0.0, recording.started
     for number, run in enumerate(recording.runs):
@@ -73,7 +78,7 @@ def kernels(recording: Recording) -> list[Kernel]:
             duration = duration_ns(op, end - start)
             if not duration or op.chip:
                 continue
-            idle = max(0, start - last_end - recording.interrupted_ns(last_end, start)) if first else 0
+            idle = max(0, start - last_end - recording.interrupted_ns(last_end, start)) if first and host_idle else 0
             replayed = op.traced and run.state == "captured"
             gap = max(_gap_ns(op, run), idle)
             kernel_calls.append(Kernel(op, number, replayed, start, end, clock + gap, duration, gap, idle))

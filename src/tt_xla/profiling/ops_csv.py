@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from tt_xla.profiling.device_time import (
     utilisation,
 )
 from tt_xla.profiling.op_codes import attributes_of, cell, mnemonic
-from tt_xla.profiling.recording import Op, Recording
+from tt_xla.profiling.recording import Op, Signpost
 
 FIRMWARE_NS = 800
 """Nanoseconds of firmware before and after a kernel; profilers of cards show 700 to 900."""
@@ -134,46 +134,53 @@ def columns(inputs: int, outputs: int) -> list[str]:
     return [*_COLUMNS_BEFORE_TENSORS, *cells, *_COLUMNS_AFTER_TENSORS]
 
 
-def write_ops(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> int:
+def write_ops(path: Path, signposts: Sequence[Signpost], kernel_calls: Mapping[int, Sequence[Kernel]]) -> int:
     """Writes one row for each kernel that a device runs, each host fallback and each signpost, in order of time.
+
+    Args:
+        path: The file.
+        signposts: The signposts of the script.
+        kernel_calls: The kernel calls of each device, by its number.
 
     Returns:
         The number of rows of kernels and host fallbacks.
     """
-    calls = [call for call in kernel_calls if _has_row(call)]
-    ops = {call.op.number: call.op for call in calls}.values()
+    devices = {device: [call for call in calls if _has_row(call)] for device, calls in kernel_calls.items()}
+    ops = [call.op for calls in devices.values() for call in calls]
     header = columns(
         max([2, *(len(_tensors(op.inputs)) for op in ops)]), max([1, *(len(_tensors(op.outputs)) for op in ops)])
     )
-    rows = [*_rows(calls), *_signposts(recording)]
+    rows = [row for device, calls in devices.items() for row in _rows(calls, device)]
+    count = len(rows)
+    rows += _signposts(signposts)
     rows.sort(key=lambda row: row["HOST START TS"])
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, header, restval="")
         writer.writeheader()
         writer.writerows(rows)
-    return len(calls)
+    return count
 
 
 def _has_row(kernel: Kernel) -> bool:
     return kernel.on_device or kernel.category == HOST
 
 
-def _signposts(recording: Recording) -> Iterable[dict[str, Any]]:
-    for signpost in recording.signposts:
+def _signposts(signposts: Sequence[Signpost]) -> Iterable[dict[str, Any]]:
+    for signpost in signposts:
         yield {"OP CODE": signpost.name, "OP TYPE": "signpost", "HOST START TS": signpost.at}
 
 
-def _rows(kernel_calls: Sequence[Kernel]) -> Iterable[dict[str, Any]]:
-    """Yields the rows of kernel calls. Cells that are the same in each call of an op are computed once."""
+def _rows(kernel_calls: Sequence[Kernel], device: int) -> Iterable[dict[str, Any]]:
+    """Yields the rows of a device's kernel calls. Cells that are the same in each call of an op are computed once."""
     fixed: dict[int, dict[str, Any]] = {}
     seen: set[bytes] = set()
     sessions: dict[int, list[int]] = {}
     for number, kernel in enumerate(kernel_calls, 1):
         op = kernel.op
         if op.number not in fixed:
-            fixed[op.number] = _cells_of_op(kernel)
+            fixed[op.number] = _cells_of_op(kernel, device)
         row = fixed[op.number] | _cells_of_call(kernel)
-        row["GLOBAL CALL COUNT"] = number * _CALL_COUNT_STEP
+        row["GLOBAL CALL COUNT"] = number * _CALL_COUNT_STEP + device
         row["PROGRAM CACHE HIT"] = op.identity in seen
         seen.add(op.identity)
         if kernel.replayed:
@@ -205,13 +212,13 @@ def _cells_of_call(kernel: Kernel) -> dict[str, Any]:
     return cells
 
 
-def _cells_of_op(kernel: Kernel) -> dict[str, Any]:
+def _cells_of_op(kernel: Kernel, device: int) -> dict[str, Any]:
     """Returns the cells that are the same in each call of an op."""
     op, cost, target = kernel.op, kernel.op.instruction.cost, kernel.op.program.target
     row: dict[str, Any] = {
         "OP CODE": kernel.code,
         "OP TYPE": "tt_dnn_device" if kernel.on_device else "python_fallback",
-        "DEVICE ID": 0,
+        "DEVICE ID": device,
         "DEVICE ARCH": target.arch,
         "ATTRIBUTES": cell(attributes_of(op) | _links(op) | _bound(kernel) | _source(op.instruction.location)),
         "MATH FIDELITY": fidelity(op),
@@ -219,7 +226,7 @@ def _cells_of_op(kernel: Kernel) -> dict[str, Any]:
     }
     for prefix, specs in (("INPUT", _as_read(op)), ("OUTPUT", list(op.outputs))):
         for number, spec in enumerate(_tensors(specs)):
-            row |= _tensor(f"{prefix}_{number}", spec)
+            row |= _tensor(f"{prefix}_{number}", spec, device)
     if not kernel.on_device:
         return row
     duration = round(kernel.duration_ns)
@@ -276,7 +283,7 @@ def _bandwidths(specs: Sequence[TensorSpec], duration_ns: float) -> str:
     return "[" + "; ".join(f"{dram_bytes([spec]) / duration_ns:.4g}" for spec in specs) + "]"
 
 
-def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
+def _tensor(name: str, spec: TensorSpec, device: int) -> dict[str, Any]:
     """Returns the cells of a tensor, whose columns begin with ``name``."""
     layout = spec.layout
     sizes = zip(_DIMENSIONS, padded_sizes(spec), four_sizes(spec.shape), strict=True)
@@ -285,23 +292,28 @@ def _tensor(name: str, spec: TensorSpec) -> dict[str, Any]:
     cells[f"{name}_DATATYPE"] = layout.dtype.ttnn.upper()
     on_host = layout.memory is None
     buffer = "DRAM" if layout.buffer is BufferType.DRAM else "L1"
-    cells[f"{name}_MEMORY"] = "HOST" if on_host else f"DEV_0_{buffer}_{str(layout.memory.value).upper()}"
+    cells[f"{name}_MEMORY"] = "HOST" if on_host else f"DEV_{device}_{buffer}_{str(layout.memory.value).upper()}"
     return cells
 
 
-def write_device_log(path: Path, recording: Recording, kernel_calls: Sequence[Kernel]) -> None:
-    """Writes the device's log: start and end of each kernel on its first core, in cycles of the chip's clock."""
-    calls = [call for call in kernel_calls if call.on_device]
-    target = calls[0].op.program.target if calls else None
+def write_device_log(path: Path, kernel_calls: Mapping[int, Sequence[Kernel]]) -> None:
+    """Writes the devices' log: start and end of each kernel on its first core, in cycles of the chip's clock.
+
+    Args:
+        path: The file.
+        kernel_calls: The kernel calls of each device, by its number.
+    """
+    calls = [(device, call) for device, own in kernel_calls.items() for call in own if call.on_device]
+    target = calls[0][1].op.program.target if calls else None
     arch, megahertz = (target.arch, round(target.clock_hz / 1e6)) if target else ("", 0)
     with path.open("w", newline="") as file:
         file.write(f"ARCH: {arch}, CHIP_FREQ[MHz]: {megahertz}, Max Compute Cores: {target.cores if target else 0}\n")
         writer = csv.writer(file)
         writer.writerow(_DEVICE_LOG_COLUMNS)
-        for number, kernel in enumerate(calls, 1):
+        for number, (device, kernel) in enumerate(calls, 1):
             trace = kernel.op.program.number if kernel.replayed else ""
             for kind, time_ns in (("ZONE_START", kernel.start_ns), ("ZONE_END", kernel.start_ns + kernel.duration_ns)):
                 cycles = round(time_ns * megahertz / 1e3)
                 name = f"{kernel.code}-KERNEL"
                 call = number * _CALL_COUNT_STEP
-                writer.writerow([0, 1, 1, "BRISC", 0, cycles, 0, call, trace, "", name, kind, 0, "", "predicted"])
+                writer.writerow([device, 1, 1, "BRISC", 0, cycles, 0, call, trace, "", name, kind, 0, "", "predicted"])

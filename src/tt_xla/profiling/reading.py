@@ -94,7 +94,7 @@ def newest_report(path: Path) -> Path:
 
 
 def read_table(path: Path, start: str = "", end: str = "") -> Table:
-    """Reads the ops of a file between two signposts.
+    """Reads the ops of a file between two signposts; of several devices, those of the one with the least number.
 
     Args:
         path: The CSV file.
@@ -113,7 +113,7 @@ def read_table(path: Path, start: str = "", end: str = "") -> Table:
                 f"'{path}' lacks the columns {', '.join(missing)}.",
                 hint="Give a file that tt-metal's profiler, `tt-xla profile` or `python -m tracy -r` wrote.",
             )
-        cells = list(reader)
+        cells = _of_one_device(list(reader))
     if cells and "HOST START TS" in cells[0]:
         cells.sort(key=lambda row: _number(row, "HOST START TS"))
     signposts = [row["OP CODE"] for row in cells if row["OP TYPE"] == "signpost"]
@@ -127,6 +127,13 @@ def read_table(path: Path, start: str = "", end: str = "") -> Table:
         raise EmptyRecordingError(f"'{path}' has no op{where}, because nothing ran on the device then.")
     arch = next((row["DEVICE ARCH"] for row in cells if row.get("DEVICE ARCH")), "wormhole_b0")
     return Table(path, arch, rows, signposts, _timeline(path))
+
+
+def _of_one_device(cells: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Returns the signposts and the rows of the device with the least number; files may lack the numbers."""
+    devices = {int(number) for row in cells if (number := row.get("DEVICE ID") or "").isdigit()}
+    others = {str(number) for number in devices - {min(devices, default=0)}}
+    return [row for row in cells if row.get("DEVICE ID") not in others]
 
 
 def _window(

@@ -29,6 +29,7 @@ def run_recorded(
     enough: Callable[[Recording], bool] | None = None,
     keep_results: bool = False,
     keep_arguments: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Recording:
     """Runs a script in this process and returns its recording, however the script ends.
 
@@ -36,16 +37,21 @@ def run_recorded(
         script, arguments, as_module: As for :func:`run_script`.
         functions: Whether to record calls of Python functions in the script's folder.
         enough, keep_results, keep_arguments: As for :func:`.recorded`.
+        stopped: Whether something else has stopped the script, so that its error is a proper end of it.
 
     Raises:
         OptionError: The script does not exist.
     """
+
+    def is_stopped() -> bool:
+        return recording.stopped or stopped()
+
     check_exists(script, as_module=as_module)
     with recorded(enough, keep_results=keep_results, keep_arguments=keep_arguments) as recording:
         recording.script, recording.date = script, time.strftime("%Y-%m-%d %H:%M")
         zones = _functions(recording, Path(script).resolve().parent) if functions else contextlib.nullcontext()
         with zones:
-            error = run_script(script, arguments, as_module=as_module, stopped=lambda: recording.stopped)
+            error = run_script(script, arguments, as_module=as_module, stopped=is_stopped)
         recording.error = error or recording.error
     return recording
 

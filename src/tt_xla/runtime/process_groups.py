@@ -6,6 +6,7 @@ A program contains only the name of a group. The front end registers each group 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -16,7 +17,17 @@ from tt_xla.errors import ExecutionError
 class ProcessGroup(Protocol):
     """A process group, which exchanges tensors with processes that run programs or eager ops of their own."""
 
-    def collective(self, kind: str, tensor: torch.Tensor, *, reduction: str, root: int, silicon: bool) -> torch.Tensor:
+    def collective(
+        self,
+        kind: str,
+        tensor: torch.Tensor,
+        *,
+        reduction: str,
+        root: int,
+        sent: Sequence[int],
+        received: Sequence[int],
+        silicon: bool,
+    ) -> torch.Tensor:
         """Calls a collective and returns its result, a new CPU tensor.
 
         Args:
@@ -24,6 +35,8 @@ class ProcessGroup(Protocol):
             tensor: what this rank gives, on the CPU.
             reduction: sum, mean, max, min or prod; empty for a kind without one.
             root: number in the group of the rank that sends, for a broadcast.
+            sent, received: rows for each rank and from each, for an all_to_all between parts of different sizes; else
+                empty. Tensors without such rows have one that is not used.
             silicon: whether sums are rounded as on the chip.
 
         Raises:

@@ -41,6 +41,27 @@ def routed(target: Target, shape: tuple[int, ...], chips: tuple[int, ...]) -> Ar
     return Arrangement(shape, chips, tuple(axes))
 
 
+def links_along(target: Target, arrangement: Arrangement, number: int) -> tuple[Pair, ...]:
+    """Returns the links that exchanges along an axis use, in the order of the chips of the axis.
+
+    Args:
+        target: the system.
+        arrangement: the chips of a mesh on it.
+        number: number of the axis.
+    """
+    shape, chips, axis = arrangement.shape, arrangement.chips, arrangement.axes[number]
+    stride = math.prod(shape[number + 1 :])
+    used: dict[Pair, None] = {}
+    for start in range(len(chips)):
+        if start // stride % axis.size:
+            continue
+        group = chips[start : start + axis.size * stride : stride]
+        hops = [*itertools.pairwise(group), *([(group[-1], group[0])] if axis.ring else [])]
+        for hop in hops:
+            used |= dict.fromkeys(reversed(_way(target, shape, *hop)))
+    return tuple(used)
+
+
 def _axis(
     target: Target, shape: tuple[int, ...], groups: Sequence[tuple[int, ...]], channels: dict[Pair, int]
 ) -> MeshAxis:

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tt_xla.profiling.ranks.commands import torchrun_arguments
 from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
 from tt_xla.tools.options import json_option, out_option, system_option
 from tt_xla.tools.output import console, print_json, table
 from tt_xla.tools.profile_command import check_workload
-from tt_xla.tools.script_command import ScriptCommand
+from tt_xla.tools.script_command import RecordedScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.bench import Bench
+    from tt_xla.profiling.ranks.bench import RankLine, RanksBench
 
 
-@click.command("bench", cls=ScriptCommand)
-@click.argument("script", metavar="SCRIPT|CONFIG")
+@click.command("bench", cls=RecordedScriptCommand)
+@click.argument("script", metavar="SCRIPT|CONFIG|torchrun")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--steps", type=click.IntRange(min=1), default=4, show_default=True, help="Number of steady steps to measure."
@@ -48,6 +50,9 @@ def bench_command(
     SCRIPT trains a model or runs one; CONFIG is an experiment's YAML file. Steps are detected. Steps that compile are
     left out, and the script ends after enough steady steps. DIR receives bench.json, bench.html, stacked.png, and the
     table of ops with a signpost at each step.
+
+    "tt-xla bench torchrun --nproc-per-node 4 SCRIPT" measures all ranks, and says how much of a step is computing, how
+    much exchange, and which link bounds it. The files of each rank are in DIR/rank_N.
     """
     from tt_xla.errors import EmptyRecordingError
     from tt_xla.profiling.bench import measure
@@ -56,6 +61,10 @@ def bench_command(
     from tt_xla.profiling.steps import Enough
     from tt_xla.profiling.workload import resolve
 
+    of_torchrun = torchrun_arguments([script, *arguments])
+    if of_torchrun is not None:
+        _bench_ranks(context, of_torchrun, steps, out, predict_only=predict_only, as_json=as_json)
+        return
     check_workload(script, Kind.SCRIPT, Kind.WORKLOAD)
     path, script_arguments = resolve(script, list(arguments))
     if predict_only:
@@ -77,6 +86,68 @@ def bench_command(
     if result.partial:
         click.echo(f"error: the script ended early ({result.partial}); the steps before are in {out}.", err=True)
         context.exit(1)
+
+
+def _bench_ranks(
+    context: click.Context, arguments: list[str], steps: int, out: Path, *, predict_only: bool, as_json: bool
+) -> None:
+    from tt_xla.errors import EmptyRecordingError, OptionError
+    from tt_xla.profiling.ranks.bench import measure_ranks
+    from tt_xla.profiling.ranks.bench_files import write_ranks
+    from tt_xla.profiling.ranks.launch import run_ranks
+    from tt_xla.profiling.ranks.timeline import align
+
+    if predict_only:
+        raise OptionError(
+            "--predict-only computes nothing, and the ranks of torchrun wait for each other's results.",
+            hint="Leave it out, or give the script without torchrun.",
+        )
+    create_folder(out)
+    ranks = run_ranks(arguments, steps=steps)
+    timeline = align({rank.number: rank.recording for rank in ranks.ranks})
+    try:
+        result = measure_ranks(ranks, timeline, steps)
+    except EmptyRecordingError as error:
+        write_ranks(out, ranks, timeline, None, steps)
+        early = f"The script ended early ({ranks.error}). " if ranks.error else ""
+        hint = f"{error.hint} The timeline and the table are in {out}.".strip()
+        raise EmptyRecordingError(f"{early}{error.message}", hint=hint) from None
+    write_ranks(out, ranks, timeline, result, steps)
+    _show_ranks(result)
+    click.echo(f"benchmark: {out}")
+    if as_json:
+        print_json(result.as_dict())
+    if result.partial:
+        click.echo(f"error: the script ended early ({result.partial}); the steps before are in {out}.", err=True)
+        context.exit(1)
+
+
+def _show_ranks(result: RanksBench) -> None:
+    times = table("rank", "chip", "step ms", "compute", "exchange", "waits", "gaps", "transfers")
+    for line in result.ranks:
+        parts = (line.compute_ms, line.exchange_ms, line.wait_ms, line.gaps_ms, line.transfers_ms)
+        times.add_row(str(line.rank), str(line.chip), f"{line.step_ms:.3f}", *(f"{part:.3f}" for part in parts))
+    console().print(times)
+    longest = result.longest
+    click.echo(
+        f"A step takes {longest.step_ms:.3f} ms on the chips, as predicted; on rank {longest.rank} "
+        f"{_percent(longest.compute_ms, longest):.0f} % of it is computing, "
+        f"{_percent(longest.exchange_ms, longest):.0f} % exchange, {_percent(longest.wait_ms, longest):.0f} % waiting."
+    )
+    if not result.links:
+        click.echo("The ranks exchange nothing over the links of this host.")
+        return
+    busy = table("link", "channels", "busy ms", "% of the step", "process groups")
+    for link in result.links:
+        name, share = "-".join(map(str, link.chips)), _percent(link.busy_ms, longest)
+        busy.add_row(name, str(link.channels), f"{link.busy_ms:.3f}", f"{share:.1f}", ", ".join(link.groups))
+    console().print(busy)
+    first, second = result.links[0].chips
+    click.echo(f"The link of chips {first} and {second} bounds the exchange.")
+
+
+def _percent(part: float, line: RankLine) -> float:
+    return 100 * part / line.step_ms if line.step_ms else 0.0
 
 
 def _predict(context: click.Context, path: str, arguments: list[str], steps: int, *, as_json: bool) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tt_xla.errors import MalformedModuleError
+from tt_xla.profiling.ranks.commands import torchrun_arguments
 from tt_xla.tools.inputs import Kind, check_input, kinds_of
 from tt_xla.tools.options import out_option, system_option
-from tt_xla.tools.script_command import ScriptCommand
+from tt_xla.tools.script_command import RecordedScriptCommand
 
 if TYPE_CHECKING:
     from tt_xla.profiling.profile import Profile
@@ -43,13 +44,13 @@ def _recording_options(command: Callable[..., None]) -> Callable[..., None]:
             "--output-folder", default="generated/profiler", show_default=True, text="Folder of the profiler's files."
         ),
         click.argument("arguments", nargs=-1, type=click.UNPROCESSED),
-        click.argument("script", metavar="SCRIPT|CONFIG"),
+        click.argument("script", metavar="SCRIPT|CONFIG|torchrun"),
     ):
         command = add(command)
     return command
 
 
-@click.command("profile", cls=ScriptCommand)
+@click.command("profile", cls=RecordedScriptCommand)
 @_recording_options
 @system_option(text="System to run on (default: TTXLA_SYSTEM, or n150).")
 def profile_command(**settings: Any) -> None:
@@ -57,11 +58,14 @@ def profile_command(**settings: Any) -> None:
 
     Times of the host are measured, those of the device predicted. DIR/.logs receives the device's log and the timeline,
     DIR/reports/<timestamp> both and ops_perf_results_<timestamp>.csv.
+
+    "tt-xla profile torchrun --nproc-per-node 4 SCRIPT", also with "python -m torch.distributed.run", records all ranks:
+    one timeline in predicted device time, aligned by their collectives, with the waits of each rank and the links.
     """
     _profile(report=True, functions=False, synchronised=True, **settings)
 
 
-@click.command("tracy", cls=ScriptCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("tracy", cls=RecordedScriptCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @_recording_options
 @click.option("-p", "--partial", is_flag=True, help="Profile explicitly enabled zones only, without Python functions.")
 @click.option("-r", "--report", is_flag=True, help="Write the ops report.")
@@ -93,13 +97,19 @@ def _profile(
     **settings: Any,
 ) -> None:
     from tt_xla.profiling.profile import profile
+    from tt_xla.profiling.ranks.profile import profile_ranks
     from tt_xla.profiling.workload import resolve
 
+    keep_partial = not check_exit_code
+    of_torchrun = torchrun_arguments([script, *arguments], as_module=as_module)
+    if of_torchrun is not None:
+        ranks = profile_ranks(of_torchrun, out, report=report, name=settings["name"], keep_partial=keep_partial)
+        _show(ranks, verbose=verbose, report=report)
+        return
     words = list(arguments)
     if not as_module:
         check_workload(script, Kind.SCRIPT, Kind.WORKLOAD)
         script, words = resolve(script, words)
-    keep_partial = not check_exit_code
     result = profile(script, words, out, as_module=as_module, report=report, keep_partial=keep_partial, **settings)
     _show(result, verbose=verbose, report=report)
 

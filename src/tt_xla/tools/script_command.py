@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tt_xla.profiling.ranks.commands import torchrun_arguments
 from tt_xla.tools.inputs import Kind, kind_of_name
 
 
@@ -14,14 +15,23 @@ class ScriptCommand(click.Command):
     """A command that takes a script, and may take files and folders too.
 
     Options before a script are the command's; everything after it is the script's. ``--`` may stand between the two.
-    What is no script has no arguments, so options of the command may follow it.
+    What is no script has no arguments, so options of the command may follow it. Where the command ``takes_torchrun``,
+    torchrun with its arguments may stand in the script's place.
     """
+
+    takes_torchrun = False
+
+    def _has_arguments(self, words: Sequence[str], *, as_module: bool) -> bool:
+        """Returns whether words begin with what has arguments of its own."""
+        if as_module or kind_of_name(words[0]) is Kind.SCRIPT:
+            return True
+        return self.takes_torchrun and torchrun_arguments(words) is not None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_interspersed_args = False
         options, rest, _ = self.make_parser(ctx).parse_args(list(args))
         rest = [*self._positional(options), *rest]
-        if not rest or not (options.get("as_module") or kind_of_name(rest[0]) is Kind.SCRIPT):
+        if not rest or not self._has_arguments(rest, as_module=bool(options.get("as_module"))):
             ctx.allow_interspersed_args = True
             return super().parse_args(ctx, args)
         before, own = args[: len(args) - len(rest)], rest[1:]
@@ -49,3 +59,9 @@ class ScriptCommand(click.Command):
                 "come before it. Write -- after the script if that is meant.",
                 err=True,
             )
+
+
+class RecordedScriptCommand(ScriptCommand):
+    """A command that records a script, or the ranks of a script that torchrun starts."""
+
+    takes_torchrun = True

@@ -533,6 +533,18 @@ def test_grouped_products(check):
     check(lambda x, y, offsets: torch._grouped_mm(x, y, offs=offsets), x, y, offsets, rtol=2e-2, atol=2e-2)
 
 
+def test_grouped_products_of_gradients(check):
+    """Sums over groups of rows, one of them empty, and multiplies matrices by groups of columns."""
+    offsets = torch.tensor([3, 3, 8, 16], dtype=torch.int32)
+    narrow = {"dtype": torch.bfloat16}
+
+    def function(x, y, offsets):
+        return torch._grouped_mm(x, y, offs=offsets)
+
+    check(function, f(16, 16, **narrow), f(16, 32, **narrow), offsets, rtol=2e-2, atol=2e-2)
+    check(function, f(4, 8, 16, **narrow), f(16, 16, **narrow), offsets, rtol=2e-2, atol=2e-2)
+
+
 def test_mixtures_of_experts_of_transformers(check):
     """Lowers ops of another library, whose rules are registered by name, in float32 and with gradients."""
     pytest.importorskip("transformers.integrations.moe")

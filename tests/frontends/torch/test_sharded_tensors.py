@@ -11,6 +11,7 @@ import torch_xla
 import torch_xla.debug.metrics as met
 import torch_xla.distributed.spmd as xs
 import torch_xla.distributed.xla_backend
+from torch.distributed import tensor as distributed
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch_xla import _XLAC
@@ -51,6 +52,44 @@ def test_shards_show_what_chips_have(mesh):
         whole.load_local_shards_(whole.local_shards)
 
 
+def test_pytorchs_makers_of_tensors_make_whole_ones():
+    mesh = init_device_mesh("tt", (2, 4), mesh_dim_names=("batch", "model"))
+    placed = [Shard(0), Shard(1)]
+    options = {"device_mesh": mesh, "placements": placed, "dtype": torch.float32}
+    made = [distributed.zeros(4, 8, **options), distributed.full((4, 8), 3.0, requires_grad=True, **options)]
+    torch.manual_seed(0)
+    made.append(distributed.randn(4, 8, **options))
+    torch.manual_seed(0)
+    drawn = torch.randn(4, 8, device="tt").cpu()
+    for tensor, expected in zip(made, (torch.zeros(4, 8), torch.full((4, 8), 3.0), drawn), strict=True):
+        assert tensor.placements == (*placed,)
+        assert torch.equal(tensor.full_tensor().detach().cpu(), expected)
+    assert [tensor.requires_grad for tensor in made] == [False, True, False]
+    assert distributed.ones(4, device_mesh=mesh).placements == (Replicate(), Replicate())
+    whole = DTensor.from_local(numbers(), mesh, [Replicate(), Replicate()])
+    assert (whole.placements, torch.equal(whole.full_tensor().cpu(), numbers())) == ((Replicate(), Replicate()), True)
+    for placement in (Shard(0), Partial()):
+        with pytest.raises(ValueError, match="a part of one chip does not tell those of the others"):
+            DTensor.from_local(numbers(), mesh, [placement, Replicate()])
+
+
+def test_products_on_a_mesh_of_one_process_have_the_placements_of_ranks():
+    """Along an axis by which the summed dimension is split, ranks have partial sums, and here the sum is whole."""
+    mesh = init_device_mesh("tt", (2, 4), mesh_dim_names=("batch", "model"))
+    x, w = numbers() % 8, numbers() % 3
+    for left, right, expected in (
+        ([Shard(0), Replicate()], [Replicate(), Shard(1)], (Shard(0), Shard(1))),
+        ([Shard(0), Shard(1)], [Replicate(), Shard(0)], (Shard(0), Replicate())),
+    ):
+        one, other = distribute_tensor(x, mesh, left), distribute_tensor(w, mesh, right)
+        for function in (torch.matmul, torch.compile(torch.matmul, backend="tt")):
+            result = function(one, other)
+            assert result.placements == expected
+            assert torch.equal(result.full_tensor().cpu(), x @ w)
+            again = result.redistribute(placements=[Replicate(), Shard(0)])
+            assert again.placements == (Replicate(), Shard(0))
+
+
 def test_shards_of_an_uneven_split_are_padded(mesh):
     x = distribute_tensor(torch.arange(6.0), mesh, [Replicate(), Shard(0)])
     last = x.local_shards[3]
@@ -88,15 +127,20 @@ def test_marking_returns_a_tensor_that_shows_its_sharding():
     assert repr(marked + 1).startswith("XLAShardedTensor(tensor(")
 
 
-def test_a_result_has_placements_once_it_is_computed(mesh):
+def test_a_result_is_computed_when_its_placements_are_asked_for(mesh):
     x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()])
     result = x + 1
-    with pytest.raises(ValueError, match="mesh_shape and partition_spec must be specified"):
-        _ = result.device_mesh
-    with pytest.raises(ValueError, match="Placements not available"):
-        _ = result.placements
-    torch_xla.sync()
+    assert result.mesh_shape is None
     assert result.placements == (Shard(0), Replicate())
+    assert (x * 2).device_mesh.shape == (2, 4)
+
+
+def test_a_tensor_without_a_sharding_has_no_placements():
+    plain = XLAShardedTensor(numbers().to("tt"))
+    with pytest.raises(ValueError, match="mesh_shape and partition_spec must be specified"):
+        _ = plain.device_mesh
+    with pytest.raises(ValueError, match="Placements not available"):
+        _ = plain.placements
 
 
 def test_a_tensor_on_a_mesh_of_one_chip_has_placements():

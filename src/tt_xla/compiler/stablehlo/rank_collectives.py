@@ -41,6 +41,7 @@ def rank_collective(context: ImportContext, op: Any) -> SSAValue:
         optional["reduce_type"] = ReduceType(call.reduction)
     if call.kind == "broadcast":
         optional["root"] = call.root
+    optional |= {name: sizes for name in ("sent", "received") if (sizes := getattr(call, name))}
     return context.emit(
         RankCollectiveOp,
         [context[op.operands[0]]],

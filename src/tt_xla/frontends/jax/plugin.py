@@ -82,7 +82,9 @@ JAX_PRIVATE_NAMES = (
     PrivateName("jax._src.dtypes.canonicalize_value"),
     PrivateName("jax._src.interpreters.mlir._platform_specific_lowerings"),
     PrivateName("jax._src.interpreters.mlir._platforms_with_donation"),
+    PrivateName("jax._src.interpreters.mlir.lower_fun"),
     PrivateName("jax._src.interpreters.mlir.register_lowering"),
+    PrivateName("jax._src.lax.parallel.ragged_all_to_all_p"),
     PrivateName("jax._src.lib._profiler.register_plugin_profiler"),
     PrivateName("jax._src.lib.xla_client.encode_inspect_sharding_callback"),
     PrivateName("jax._src.lib.xla_client.load_pjrt_plugin_with_c_api"),
@@ -114,6 +116,7 @@ def initialize() -> None:
         _reuse_lapack_lowerings,
         _allow_persistent_cache,
         _lower_callbacks,
+        _lower_ragged_exchanges,
         _remember_inspections,
         _trust_compilations_of_jax,
         _pass_on_levels,
@@ -238,6 +241,19 @@ def _lower_callbacks() -> None:
             mlir.register_lowering(
                 getattr(debugging, primitive), getattr(debugging, rule), platform=NAME, cacheable=False
             )
+
+
+def _lower_ragged_exchanges() -> None:
+    """Lowers ``jax.lax.ragged_all_to_all`` for ``tt`` to a gathering, as JAX's rule calls a kernel of XLA's."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import parallel
+
+    def lower(ctx: Any, *operands: Any, **parameters: Any) -> Any:
+        from tt_xla.frontends.jax.ragged import gathered_all_to_all
+
+        return mlir.lower_fun(gathered_all_to_all, multiple_results=False)(ctx, *operands, **parameters)
+
+    mlir.register_lowering(parallel.ragged_all_to_all_p, lower, platform=NAME)
 
 
 def _remember_inspections() -> None:

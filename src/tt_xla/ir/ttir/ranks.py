@@ -7,6 +7,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from tt_xla.ir.base import TTOp, shape
 from tt_xla.ir.properties import I64S, STR, UI32, opt_prop_def, prop_def
+from tt_xla.ir.ranks import rows_of
 from tt_xla.ir.shapes import Shape
 from tt_xla.ir.ttcore import REDUCE_TYPE
 
@@ -31,6 +32,8 @@ class RankCollectiveOp(TTOp):
     chips = opt_prop_def(I64S)
     reduce_type = opt_prop_def(REDUCE_TYPE)
     root = opt_prop_def(UI32)
+    sent = opt_prop_def(I64S)
+    received = opt_prop_def(I64S)
     element_type = prop_def(STR)
     """StableHLO element type of what crosses: that of the source, in which the other ranks expect it."""
     result = result_def(TensorType)
@@ -42,6 +45,14 @@ class RankCollectiveOp(TTOp):
             named = " and ".join(_REDUCING)
             self.fail(f"{self.kind} has reduce_type {self.reduce_type}; {named} have one, and no other kind")
         before, after = shape(self.input), shape(self.result)
+        if (self.sent is None) != (self.received is None) or (self.sent is not None and self.kind != "all_to_all"):
+            self.fail(
+                f"{self.kind} has sent {self.sent} and received {self.received}; an all_to_all has both or neither"
+            )
+        if self.sent is not None and self.received is not None:
+            if before[:1] != (rows_of(self.sent),):
+                self.fail(f"operand has shape {before}, expected {rows_of(self.sent)} rows, as sent {self.sent} says")
+            before = (rows_of(self.received), *before[1:])
         if self.kind == "all_gather":
             before = _times(before, self.ranks)
         elif self.kind == "reduce_scatter":

@@ -13,6 +13,7 @@ from tt_xla.ir.abstract import collective as shared
 from tt_xla.ir.abstract import mixture
 from tt_xla.ir.base import shape
 from tt_xla.ir.properties import BOOL, I64S, SI32, STR, UI32, defaulted, opt_prop_def, prop_def
+from tt_xla.ir.ranks import rows_of
 from tt_xla.ir.ttcore import MOE_ACTIVATION, TOPOLOGY, MoEActivation
 from tt_xla.ir.ttnn.attributes import DeviceType
 from tt_xla.ir.ttnn.base import ComputeOp, TTNNOp
@@ -77,9 +78,15 @@ class AllToAllOp(_Links, abstract.TensorOp):
     split_dim = prop_def(SI32)
     concat_dim = prop_def(SI32)
     cluster_axis = prop_def(UI32)
+    sent = opt_prop_def(I64S)
+    """Sizes of the parts for each rank of ``torch.distributed``, where they differ."""
+    received = opt_prop_def(I64S)
+    """Sizes of the parts that each rank sends to this one, where they differ."""
 
     def result_shape(self) -> shapes.Shape:
         before, after = list(shape(self.input)), shape(self.result)
+        if self.received is not None:
+            return (rows_of(self.received), *before[1:])
         self.require(len(after) == len(before), f"result has shape {after}, expected the rank of {tuple(before)}")
         (split,) = shapes.normalise_dims((self.split_dim,), len(before))
         (join,) = shapes.normalise_dims((self.concat_dim,), len(before))

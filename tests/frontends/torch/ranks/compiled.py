@@ -68,11 +68,12 @@ results["ranks without a price"] = [step.attributes["ranks"] for step in in_one_
 
 
 def partly_on_host(x):
-    """Has a collective that waits for an op on the host of the first rank alone, and one between different parts."""
+    """Has a collective that waits for an op on the host of the first rank alone, and ones between different parts."""
     first = functional.all_reduce(torch.linalg.qr(x)[0] if RANK == 0 else x, "sum", WORLD)
     sizes = [1, 3] if RANK == 0 else [3, 1]
     second = functional.all_to_all_single(x, sizes, sizes, WORLD)
-    return first, second, functional.all_reduce(x, "max", WORLD)
+    third = functional.all_to_all_single(second, [4, 4] if RANK else [0, 0], [0, 4], WORLD)  # the first gets nothing
+    return first, second, third, functional.all_reduce(x, "max", WORLD)
 
 
 results["partly on the host"] = has_eager_bits(partly_on_host, own(4, 4))

@@ -121,7 +121,10 @@ def grouped_mm(
     bias: Array | None = None,
     out_dtype: torch.dtype | None = None,
 ) -> Array:
-    """Multiplies consecutive groups of rows of ``x`` by one matrix each; ``offs`` holds the end of each group.
+    """Multiplies groups of rows or columns; ``offs`` holds the end of each group.
+
+    Groups of rows of ``x`` are multiplied by one matrix each, and one matrix each by groups of columns of ``y``; groups
+    of columns of ``x`` and of rows of ``y`` make one matrix each, as in gradients of weights.
 
     Each row moves into its group's block of columns, with zeros in the other blocks. One product with the matrices
     stacked by rows then computes all groups. It takes as many multiplications as a product of all rows with each
@@ -129,10 +132,21 @@ def grouped_mm(
     """
     if x.ndim == 3 and y.ndim == 3:
         return product(x, y)
-    if x.ndim != 2 or y.ndim != 3 or offs is None or bias is not None:
-        ctx.unsupported("except for groups of rows of the left operand without bias")
+    if offs is None or bias is not None:
+        ctx.unsupported("without the ends of groups, or with a bias")
+    if x.ndim == 2 and y.ndim == 2:
+        return _sums_of_groups(x, y, offs)
+    if x.ndim == 3:
+        turned = grouped_mm(ctx, lax.transpose(y, (1, 0)), lax.transpose(x, (0, 2, 1)), offs)
+        return lax.transpose(turned, (1, 0))
     groups, depth, width = y.shape
     return product(_spread(x, offs), lax.reshape(y, (groups * depth, width)))
+
+
+def _sums_of_groups(x: Array, y: Array, ends: Array) -> Array:
+    """Returns a product for each group of the dimension that is summed over: columns of ``x`` and rows of ``y``."""
+    rows = _spread(lax.transpose(x, (1, 0)), ends)
+    return lax.reshape(product(lax.transpose(rows, (1, 0)), y), (*ends.shape, x.shape[0], y.shape[1]))
 
 
 def _spread(x: Array, ends: Array) -> Array:
@@ -156,6 +170,5 @@ def experts(ctx: Context, x: Array, y: Array, offs: Array) -> Array:
 
 @lower_named("transformers::grouped_mm_fallback_backward")
 def experts_backward(ctx: Context, x: Array, y: Array, offs: Array, grad: Array) -> list[Array]:
-    transposed = lax.transpose(_spread(x, offs), (1, 0))
     grad_x = grouped_mm(ctx, grad, lax.transpose(y, (0, 2, 1)), offs)
-    return [grad_x, lax.reshape(product(transposed, grad), y.shape)]
+    return [grad_x, _sums_of_groups(lax.transpose(x, (1, 0)), grad, offs)]

@@ -27,7 +27,14 @@ _REFUSED = (torch.float64, torch.complex64, torch.complex128)
 
 
 def _collective(
-    ctx: Context, x: Array, kind: str, group: Any, shape: Sequence[int], reduction: str = "", root: int = 0
+    ctx: Context,
+    x: Array,
+    kind: str,
+    group: Any,
+    shape: Sequence[int],
+    reduction: str = "",
+    root: int = 0,
+    **sizes: tuple[int, ...],
 ) -> Array:
     """Returns the result of a collective.
 
@@ -37,6 +44,7 @@ def _collective(
         shape: shape of the result.
         reduction: PyTorch's name of the reduction.
         root: number in the group of the rank that sends.
+        sizes: ``sent`` and ``received`` of a :class:`~tt_xla.ir.ranks.RankCollective`; none for equal parts.
     """
     if selected_runtime() != "emulated":
         ctx.unsupported(f"by the runtime {selected_runtime()}, whose programs have one process")
@@ -48,7 +56,7 @@ def _collective(
         ctx.unsupported(f"for {ctx.first.dtype}, which the chip lacks")
     if reduction and reduction not in _REDUCTIONS:
         ctx.unsupported(f"with the reduction {reduction!r}, which the chip lacks")
-    call = RankCollective(kind, name, found.size(), chips_of(found), _REDUCTIONS.get(reduction, ""), root)
+    call = RankCollective(kind, name, found.size(), chips_of(found), _REDUCTIONS.get(reduction, ""), root, **sizes)
     bound = jax.ffi.ffi_call(
         TARGET,
         jax.ShapeDtypeStruct(tuple(shape), x.dtype),
@@ -106,9 +114,15 @@ def broadcast(ctx: Context, x: Array, src: int, group_name: Any) -> Array:
 def all_to_all(
     ctx: Context, x: Array, output_split_sizes: Sequence[int], input_split_sizes: Sequence[int], group_name: Any
 ) -> Array:
-    if len({*output_split_sizes, *input_split_sizes}) > 1:
-        ctx.unsupported("with parts of different sizes")
-    return _collective(ctx, x, "all_to_all", group_name, x.shape)
+    sent, received = tuple(input_split_sizes), tuple(output_split_sizes)
+    if not all(isinstance(rows, int) for rows in (*sent, *received)):
+        ctx.unsupported("with sizes that are known only when the graph runs")
+    if len({*sent, *received}) == 1:
+        return _collective(ctx, x, "all_to_all", group_name, x.shape)
+    if not x.size:
+        ctx.unsupported("for a tensor without elements")
+    shape = (sum(received), *x.shape[1:])
+    return _collective(ctx, x, "all_to_all", group_name, shape, sent=sent, received=received)
 
 
 @lower_named("_dtensor::shard_dim_alltoall")

@@ -47,7 +47,14 @@ class EagerPrograms:
         self._programs: dict[Any, Any] = {}
 
     def run(
-        self, kind: str, tensor: torch.Tensor, shape: Sequence[int], *, reduction: str = "", root: int = 0
+        self,
+        kind: str,
+        tensor: torch.Tensor,
+        shape: Sequence[int],
+        *,
+        reduction: str = "",
+        root: int = 0,
+        rows: int = 0,
     ) -> torch.Tensor | None:
         """Runs a collective.
 
@@ -57,6 +64,7 @@ class EagerPrograms:
             shape: shape of the result.
             reduction: its reduction; empty for a kind without one.
             root: number in the group of the rank that sends, for a broadcast.
+            rows: rows of both tensors in the program, where it has room for more than the tensors have; else 0.
 
         Returns:
             The result on the CPU; None for a tensor on the CPU, and where the chip cannot hold the elements or has no
@@ -66,11 +74,12 @@ class EagerPrograms:
             CollectiveError: another rank calls something else, or does not come.
         """
         element, current = _ELEMENTS.get(tensor.dtype), settings.current()
-        is_plain = tensor.device.type != chips.DEVICE_TYPE or element is None or not tensor.numel()
+        taken, given = (((rows, *sizes[1:]) if rows else (*sizes,)) for sizes in (shape, tensor.shape))
+        is_plain = tensor.device.type != chips.DEVICE_TYPE or element is None or 0 in given
         if is_plain or reduction in ("and", "or", "xor") or selected_runtime() != "emulated":
             return None
         chip = chips.chip_of(tensor.device)
-        key = current, kind, tuple(tensor.shape), tuple(shape), element, reduction, root, chip
+        key = current, kind, given, taken, element, reduction, root, chip
         run = self._programs.get(key)
         if run is None:
             options = current.with_own({})
@@ -81,11 +90,13 @@ class EagerPrograms:
             call = RankCollective(kind, group.group_name, group.size(), chips_of(group), reduction, root)
             while len(self._programs) >= _MOST_PROGRAMS:
                 self._programs.clear()
-            run = self._programs[key] = _loaded(call, _type(tensor.shape, element), _type(shape, element), chip)
-        given = tensor.detach().cpu().contiguous()
+            run = self._programs[key] = _loaded(call, _type(given, element), _type(taken, element), chip)
+        content = tensor.detach().cpu().contiguous()
+        if rows:
+            content = torch.cat([content, content.new_zeros(rows - len(content), *content.shape[1:])])
         with outside_dynamo(), without_dispatch_modes(), torch.no_grad():
-            (result,) = run([given], [None])
-        return result
+            (result,) = run([content], [None])
+        return result[: shape[0]] if rows else result
 
 
 def _type(shape: Sequence[int], element: str) -> str:

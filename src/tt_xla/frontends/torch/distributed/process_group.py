@@ -27,6 +27,8 @@ from tt_xla.frontends.torch.distributed.reductions import REDUCTIONS, reduced, r
 from tt_xla.frontends.torch.distributed.transport import Transport
 from tt_xla.frontends.torch.distributed.work import FinishedWork, Message
 from tt_xla.frontends.torch.errors import in_torch_classes
+from tt_xla.ir.element_types import TILE
+from tt_xla.ir.ranks import rows_of
 from tt_xla.runtime import process_groups
 
 Tensors = Sequence[torch.Tensor]
@@ -56,6 +58,8 @@ class ProcessGroupTT(dist.ProcessGroup):
         self._name = self._description = ""
         self._store = store
         self._programs = EagerPrograms(self)
+        self._sizes: tuple[list[int], list[int]] | None = None
+        """Rows for each rank and from each of the eager all_to_all in progress, between parts of different sizes."""
 
     supports_splitting = supports_coalescing = supports_tensor_alloc = supports_shrinking = False
     """PyTorch asks the backend of a device for these features, and the group is its own backend."""
@@ -219,15 +223,24 @@ class ProcessGroupTT(dist.ProcessGroup):
     def alltoall_base(
         self, output: torch.Tensor, input: torch.Tensor, output_sizes: Any, input_sizes: Any, opts: Any = None
     ) -> Any:
-        is_even = input.dim() and input.shape == output.shape and input.shape[0] % self.size() == 0
-        if is_even and len({*output_sizes, *input_sizes}) < 2:
-            result = self._programs.run("all_to_all", input, input.shape)
+        sent, received = self._part_sizes(input, input_sizes), self._part_sizes(output, output_sizes)
+        are_rows = input.dim() and output.dim() and input.shape[1:] == output.shape[1:]
+        if are_rows and (sum(sent), sum(received)) == (input.shape[0], output.shape[0]):
+            is_even = len({*sent, *received}) == 1 and sent[0]
+            rows = 0 if is_even else _with_room(max(sum(sent), sum(received)))
+            self._sizes = None if is_even else (sent, received)
+            try:
+                result = self._programs.run("all_to_all", input, output.shape, rows=rows)
+            finally:
+                self._sizes = None
             if result is not None:
                 _write([output], [result])
                 return FinishedWork([output])
-        outputs = output.split([*output_sizes]) if output_sizes else output.chunk(self.size())
-        inputs = input.split([*input_sizes]) if input_sizes else input.chunk(self.size())
-        return self.alltoall(outputs, inputs)
+        return self.alltoall(output.split(received), input.split(sent))
+
+    def _part_sizes(self, tensor: torch.Tensor, sizes: Sequence[int]) -> list[int]:
+        """Returns the rows for each rank; equal parts if no sizes are given."""
+        return [*sizes] or [tensor.shape[0] // self.size()] * self.size()
 
     # Names of PyTorch 2.13
     all_gather_single = _allgather_base
@@ -260,7 +273,17 @@ class ProcessGroupTT(dist.ProcessGroup):
         with in_torch_classes(), self._of_device.waiting_for(rank, message):
             yield
 
-    def collective(self, kind: str, tensor: torch.Tensor, *, reduction: str, root: int, silicon: bool) -> torch.Tensor:
+    def collective(
+        self,
+        kind: str,
+        tensor: torch.Tensor,
+        *,
+        reduction: str,
+        root: int,
+        sent: Sequence[int],
+        received: Sequence[int],
+        silicon: bool,
+    ) -> torch.Tensor:
         """Calls a collective for a compiled program, as :class:`tt_xla.runtime.process_groups.ProcessGroup` says.
 
         The other ranks may call the same one eagerly.
@@ -268,6 +291,10 @@ class ProcessGroupTT(dist.ProcessGroup):
         _check_chips()
         token = _IN_PROGRAM.set(True)
         try:
+            if sent:
+                return self._uneven(tensor, sent, received, rows_of(received))
+            if self._sizes is not None:
+                return self._uneven(tensor, *self._sizes, len(tensor))
             return self._of_program(kind, tensor, reduction, root, silicon=silicon)
         finally:
             _IN_PROGRAM.reset(token)
@@ -289,6 +316,12 @@ class ProcessGroupTT(dist.ProcessGroup):
             output, options = tensor.clone(), dist.BroadcastOptions()
             options.rootRank = root
             self.broadcast([output], options)
+        return output
+
+    def _uneven(self, tensor: torch.Tensor, sent: Sequence[int], received: Sequence[int], rows: int) -> torch.Tensor:
+        """Returns the rows that the other ranks send to this one, followed by zeros up to a number of rows."""
+        output = tensor.new_zeros(rows, *tensor.shape[1:])
+        self.alltoall(output[: sum(received)].split([*received]), tensor[: sum(sent)].split([*sent]))
         return output
 
     def barrier(self, opts: Any = None) -> Any:
@@ -351,6 +384,15 @@ def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
         return rank if group is None else dist.get_global_rank(group, rank)
     except (KeyError, ValueError):
         return rank
+
+
+def _with_room(rows: int) -> int:
+    """Returns a number of rows that is rounded up: by an eighth at most, or to a row of tiles.
+
+    So a mixture of experts, whose parts have other sizes in each step, soon runs the programs of earlier steps.
+    """
+    step = max(1 << max(rows.bit_length() - 4, 0), TILE)
+    return max(-(-rows // step), 1) * step
 
 
 def _check_fit(call: str, tensor: torch.Tensor, output: torch.Tensor, count: int) -> None:

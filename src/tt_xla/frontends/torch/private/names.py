@@ -86,6 +86,7 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._tensor_str._tensor_str": "copies a tensor to the host before it is printed",
             "torch.distributed.device_mesh.DeviceMesh._get_mesh_tensor_from_full_mesh": "slices of a mesh of chips",
+            "torch.distributed.tensor._api._dtensor_init_helper": "makes tensors that chips of one process share",
             "torch.nn.attention.flex_attention._validate_device": "lets flex_attention take tensors of the device",
             "torch._C.DispatchKey": "corrects multilabel_margin_loss",
         },

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,12 +30,16 @@ with names_of("patches"):
 
 _STYLE = "torch.distributed.tensor.parallel.style.PrepareModule{}"
 
+_DTENSOR = "torch.distributed.tensor._api.DTensor"
+
 REPLACED = (
     (torch._tensor_str, "_tensor_str"),
     (flex_attention, "_validate_device"),
     (DeviceMesh, "__init__"),
     (_STYLE.format("Input"), "_apply"),
     (_STYLE.format("Output"), "_apply"),
+    (_DTENSOR, "from_local"),
+    (_DTENSOR.rpartition(".")[0], "_dtensor_init_helper"),
 )
 """Owner and name of each attribute that :func:`apply` replaces, or the first mesh of chips: a class by its name."""
 
@@ -192,10 +197,53 @@ def _patch_device_mesh(device_type: str) -> None:
         if device_type == "xla":
             self._dim_group_names = []
             _patch_parallel_styles()
+            _patch_makers_of_tensors()
         if isinstance(self, MeshOfChips):
             self.take_first_rank()
 
     DeviceMesh.__init__ = patched
+
+
+@functools.cache
+def _patch_makers_of_tensors() -> None:
+    """Makes functions that take or make the part of one process give whole tensors that chips share.
+
+    These are ``DTensor.from_local`` and ``torch.distributed.tensor.zeros`` and its kind; for a mesh of type ``xla``,
+    PyTorch's would make tensors of one chip's part, on which no op is right.
+    """
+    from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
+
+    with names_of("patches"):
+        from torch.distributed.tensor._api import _dtensor_init_helper as make_part
+    from_part = DTensor.from_local
+
+    @functools.wraps(from_part)
+    def from_local(
+        local_tensor: torch.Tensor, device_mesh: Any = None, placements: Any = None, **options: Any
+    ) -> torch.Tensor:
+        if not isinstance(device_mesh, MeshOfChips) or local_tensor.device.type == "meta":
+            return from_part(local_tensor, device_mesh, placements, **options)
+        if any(not placement.is_replicate() for placement in placements or ()):
+            raise ValueError(
+                f"DTensor.from_local got placements {tuple(placements)} on {device_mesh}, whose chips are all in this "
+                "one process: a part of one chip does not tell those of the others. Give the whole tensor to "
+                "distribute_tensor, or start a process for each chip with torchrun."
+            )
+        return distribute_tensor(local_tensor, device_mesh, placements)
+
+    @functools.wraps(make_part)
+    def made(
+        make: Callable[..., torch.Tensor], size: Any, device_mesh: Any = None, placements: Any = None, **options: Any
+    ):
+        if not isinstance(device_mesh, MeshOfChips):
+            return make_part(make, size, device_mesh, placements, **options)
+        requires_grad = options.pop("requires_grad", False)
+        values = (options.pop("fill_value", 0),) if make is torch.full else ()
+        whole = make(size, *values, **(options | {"device": "tt"})).requires_grad_(requires_grad)
+        return distribute_tensor(whole, device_mesh, placements or [Replicate()] * device_mesh.ndim)
+
+    DTensor.from_local = staticmethod(from_local)
+    setattr(sys.modules[make_part.__module__], make_part.__name__, made)
 
 
 @functools.cache

@@ -18,7 +18,10 @@ from torch.distributed.tensor import Shard as _Shard
 
 from tt_xla.frontends.torch.device import chips as _chips
 from tt_xla.frontends.torch.device import placements as _placements
+from tt_xla.frontends.torch.device.buffers import is_computed as _is_computed
+from tt_xla.frontends.torch.device.marking import has_contents as _has_contents
 from tt_xla.frontends.torch.device.marking import placement_of as _placement_of
+from tt_xla.frontends.torch.device.programs import synchronize as _synchronize
 from tt_xla.frontends.torch.private.dtensor import make_subclass as _make_subclass
 from tt_xla.ir import mesh as _mesh
 from tt_xla.runtime.mesh.shards import join as _join
@@ -216,9 +219,13 @@ class XLAShardedTensor(_DTensor):
     def _spec(self) -> Any:
         """The sharding as a ``DTensorSpec``, kept until mesh shape or partition spec change.
 
+        The result of an op is computed first, because the compiler decides how chips share it.
+
         Raises:
             ValueError: the tensor has no sharding.
         """
+        if None in (self.mesh_shape, self.partition_spec) and _has_contents(self) and not _is_computed(self):
+            _synchronize(only=[self._contents])
         shown = (self.mesh_shape, self.partition_spec)
         if self._cached_spec is None or self._cached_for != shown:
             self._cached_spec, self._cached_for = self._new_spec(*shown), shown
@@ -229,8 +236,7 @@ class XLAShardedTensor(_DTensor):
         if mesh_shape is None or partition_spec is None:
             raise ValueError(
                 f"{' and '.join(missing)} must be specified to create a DTensorSpec: the tensor has no sharding. "
-                "Results of ops have one once they are computed; torch_xla.sync() computes them. mark_sharding and "
-                "wrap_as_sharded_tensor set one."
+                "mark_sharding and wrap_as_sharded_tensor set one."
             )
         size = _mesh.Mesh(mesh_shape, ()).size
         placement = _placement_of(self)

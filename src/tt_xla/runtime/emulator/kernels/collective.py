@@ -171,6 +171,8 @@ def _with_ranks(
     element_type: str,
     reduction: str = "",
     root: int = 0,
+    sent: Sequence[int] = (),
+    received: Sequence[int] = (),
     **_: Any,
 ) -> Tensor:
     """Exchanges a tensor with the ranks of ``torch.distributed``, as its eager collectives do.
@@ -179,10 +181,13 @@ def _with_ranks(
         input: the tensor that this rank gives.
         process_group: name of the group.
         element_type: StableHLO element type in which tensors cross; the chip may hold another one.
+        reduction, root, sent, received: as for :meth:`.process_groups.ProcessGroup.collective`.
     """
     given = input.ne(0) if element_type == "i1" else input.to(DECLARED[element_type])
     group = process_groups.find(process_group)
-    result = group.collective(kind, given.cpu(), reduction=reduction, root=root, silicon=ctx.silicon)
+    result = group.collective(
+        kind, given.cpu(), reduction=reduction, root=root, sent=sent, received=received, silicon=ctx.silicon
+    )
     return hold(place.brought(result), ctx.dtype)
 
 
