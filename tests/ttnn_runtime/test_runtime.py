@@ -126,7 +126,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     request = Worker.request
 
     def recorded(self: Worker, message: dict[str, Any], *rest: Any) -> dict[str, Any]:
-        if message["do"] == "run":
+        if "do" not in message:
             sent.append(message)
         return request(self, message, *rest)
 

@@ -6,9 +6,8 @@ import functools
 import itertools
 import re
 import weakref
-from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +29,8 @@ from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.shards import held_by_chips, sharding_of
 from tt_xla.runtime.steps import context_of
-from tt_xla.runtime.transfer import Token, Version, widen
+from tt_xla.runtime.torch_state import settled
+from tt_xla.runtime.transfer import Version, widen
 from tt_xla.runtime.ttnn.handles import Handle, Run, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
@@ -47,6 +47,8 @@ LEAST_TRACE_REGION_BYTES = 1 << 26
 
 _SENT = {torch.int64: torch.uint32}
 """Dtype to send for each emulator dtype that is wider than the device's element type."""
+
+_NO_CONTEXT = nullcontext()
 
 _program_ids = itertools.count()
 """Source of the numbers by which workers know programs."""
@@ -101,10 +103,17 @@ class TTNNExecutable(Executable):
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
         self._profiles = False
         """Whether the worker, which was started for that, measures the time of the kernels."""
-        self._bound_numbers: dict[int, int] = {}
-        """Number of the contents that the worker has for each argument, by argument position."""
+        self._bound: list[tuple[torch.Tensor, Version] | None] = []
+        """For each argument from the host, the caller's tensor and its version in the last run; None for others."""
+        self._numbers: list[int | None] = []
+        """Number of the contents that the worker has for each argument; None for none."""
+        self._unbind()
         self._contents = contents_of(self._worker)
         self._arguments = [self._entry.values[value] for value in self._entry.arguments]
+        self._declared_arguments = [(DECLARED[each.dtype], tuple(each.shape)) for each in self.program.arguments]
+        self._prepares = [argument.role is not Role.INPUT for argument in self.program.arguments]
+        """Whether const-eval functions may read each argument."""
+        self._written_positions = frozenset(self._written)
         reads = [(position, 0) for position in range(len(self._arguments))] if expansion is None else expansion.reads
         written = {self._entry.arguments[position]: reads[position][0] for position in self._written}
         self._results = [
@@ -140,9 +149,7 @@ class TTNNExecutable(Executable):
         """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
         if observation.RUNS or not isinstance(tensor, Handle) or not self.keeps_results:
             return False
-        argument = self.program.arguments[position]
-        declared = DECLARED[argument.dtype], tuple(argument.shape)
-        return tensor.fits(self._contents, declared, self._arguments[position])
+        return tensor.fits(self._contents, self._declared_arguments[position], self._arguments[position])
 
     @property
     def state(self) -> str:
@@ -165,18 +172,10 @@ class TTNNExecutable(Executable):
             if not self.counters.runs or self.device.resident_at_most() > self._room:
                 self.device.check_memory(self, self._held_bytes(versions))
             self._start()
-            tensors = [self._here(position, tensor) for position, tensor in enumerate(tensors)] if keeps else tensors
-            arguments, tokens = self._reader.read(tensors, versions, passed=Handle)
-            if self._reader.new_versions:
-                self._watch_new_versions()
-            results = self._run(arguments, tokens, donated, keeps)
+            results = self._run(tensors, versions, donated, keeps)
             self._worker.rest()
             self.counters.runs += 1
             return results
-
-    def _here(self, position: int, tensor: Any) -> Any:
-        """Returns a tensor in place of a result that is not on the card any more, as its process was replaced."""
-        return tensor.read() if isinstance(tensor, Handle) and not self.takes(position, tensor) else tensor
 
     def reset(self) -> None:
         super().reset()
@@ -227,7 +226,7 @@ class TTNNExecutable(Executable):
 
     def _load(self) -> None:
         """Sends the program to the worker."""
-        self._bound_numbers.clear()
+        self._unbind()
         constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
         answer = self._worker.request(dict(self._load_message()), constants)
         if "error" in answer:
@@ -236,25 +235,24 @@ class TTNNExecutable(Executable):
         self._profiles = environment.ttnn_profile()
 
     def _run(
-        self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int], keeps: bool
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], keeps: bool
     ) -> list[Any]:
         if self._loaded != self._worker.generation:
             self._load()
-        request = self._bind(arguments, tokens, donated)
+        request = self._bind(tensors, versions, donated)
         handles = [Handle(self._contents, self.program.name, *result) for result in self._results] if keeps else []
-        message = {"do": "run", "program": self._number} | {name: part for name, part in (
-            ("prepare", request.prepares),
-            ("bind", request.bound),
-            ("consumed", request.consumed),
-            ("copied", request.copied),
-            ("passing", request.passing),
-            ("keep", [handle.number for handle in handles]),
-            ("dropped", self._contents.take_dropped()),
-            ("forget", _take_released(self._worker)),
-            ("profile", self._profiles),
-        ) if part}  # fmt: skip
+        message = request.message
+        message["program"] = self._number
+        if keeps:
+            message["keep"] = [handle.number for handle in handles]
+        if dropped := self._contents.take_dropped():
+            message["dropped"] = dropped
+        if released := _take_released(self._worker):
+            message["forget"] = released
+        if self._profiles:
+            message["profile"] = True
         run = Run(self, self._contents, handles)
-        waits = not keeps or bool(self._host_calls) or self._profiles
+        waits = not self._posts(keeps)
         answer = None
         try:
             if waits:
@@ -263,13 +261,12 @@ class TTNNExecutable(Executable):
             else:
                 self._worker.post(message, request.arrays, run.end)
         except BaseException as error:
-            self._bound_numbers.clear()
+            self._unbind()
             run.end(error if isinstance(error, ExecutionError) else ExecutionError("The run that computes it failed."))
             raise
         finally:
-            for position in self._written:
-                if isinstance(argument := arguments[position], Handle) and position in donated:
-                    argument.lose("It was donated to a program, which has written to its memory.")
+            for argument in request.lost:
+                argument.lose("It was donated to a program, which has written to its memory.")
         if waits and run.error is not None:
             raise run.error
         if keeps:
@@ -282,34 +279,79 @@ class TTNNExecutable(Executable):
             for array, (declared, spec, _) in zip(arrays, self._results, strict=True)
         ]
 
-    def _bind(self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int]) -> _Request:
-        """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run."""
+    def _posts(self, keeps: bool) -> bool:
+        """Returns whether a run need not be waited for."""
+        return keeps and not self._host_calls and not self._profiles
+
+    def _torch_state(self, *, keeps: bool = False) -> AbstractContextManager[None]:
+        return _NO_CONTEXT if self._posts(keeps) else settled()
+
+    def _bind(self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int]) -> _Request:
+        """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run.
+
+        Arguments that are the tensors of the last run, with the same contents, cost nothing.
+        """
+        self._reader.check_count(tensors, versions)
         request = _Request()
-        times = Counter(map(id, arguments)) if self._written else {}
-        for position, (name, argument, token) in enumerate(zip(self._names, arguments, tokens, strict=True)):
-            written = position in self._written
-            if isinstance(argument, Handle):
-                number = argument.number
-                if written:
-                    is_consumed = position in donated and times[id(argument)] == 1
-                    (request.consumed if is_consumed else request.copied).append(name)
-            elif token is None or written:
-                self._bound_numbers.pop(position, None)
-                request.arrays[name] = to_array(argument)
-                request.passing.append(name)
-                request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
-                continue
+        bound = self._bound
+        changed = [
+            position
+            for position, (tensor, version, last) in enumerate(zip(tensors, versions, bound, strict=True))
+            if last is None or tensor is not last[0] or version != last[1]
+        ]
+        for position in changed:
+            tensor, version, is_written = tensors[position], versions[position], position in self._written_positions
+            bound[position] = None
+            if isinstance(tensor, Handle) and self.takes(position, tensor):
+                number = tensor.number
+                if is_written:
+                    is_donated = position in donated
+                    is_consumed = is_donated and sum(each is tensor for each in tensors) == 1
+                    request.add("consumed" if is_consumed else "copied", self._names[position])
+                    request.lost += [tensor] if is_donated else ()
             else:
-                number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
-                if is_new:
-                    request.arrays[str(number)] = to_array(argument)
-            if self._bound_numbers.get(position) != number:
-                request.bound[name] = self._bound_numbers[position] = number
-                request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
-            if written:
-                del self._bound_numbers[position]
-                request.passing.append(name)
+                tensor = tensor.read() if isinstance(tensor, Handle) else tensor  # whose process was replaced
+                number = self._pass(request, position, tensor, version)
+                if number is not None and not is_written:
+                    bound[position] = tensor, version
+            if number is None or self._numbers[position] != number:
+                request.prepares(not is_written and self._prepares[position])
+            if number is not None and self._numbers[position] != number:
+                request.bind(self._names[position], number)
+            if is_written:
+                request.add("passing", self._names[position])
+                number = None
+            self._numbers[position] = number
+        if self._reader.new_versions:
+            self._watch_new_versions()
         return request
+
+    def _pass(self, request: _Request, position: int, tensor: torch.Tensor, version: Version) -> int | None:
+        """Adds the elements of an argument that comes from the host to a request, unless the worker has them.
+
+        Returns:
+            The number of the contents; None if they are passed for this run alone.
+        """
+        with settled():
+            converted, token = self._reader.read_one(position, tensor, version)
+            if token is None or position in self._written_positions:
+                request.arrays[self._names[position]] = to_array(converted)
+                if position not in self._written_positions:
+                    request.add("passing", self._names[position])
+                return None
+            number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
+            if is_new:
+                request.arrays[str(number)] = to_array(converted)
+            return number
+
+    def _unbind(self) -> None:
+        """Has the next run bind all arguments."""
+        count = len(self.program.arguments)
+        self._bound, self._numbers = [None] * count, [None] * count
+
+    def forget(self, version: int) -> None:
+        super().forget(version)
+        self._bound = [None if last is not None and last[1] == version else last for last in self._bound]
 
     def ran(self, answer: Mapping[str, Any]) -> None:
         """Notes what the worker says of a run."""
@@ -320,7 +362,7 @@ class TTNNExecutable(Executable):
 
     def failure(self, answer: Mapping[str, Any]) -> ExecutionError:
         """Returns the error that an answer reports, and has the next run bind all arguments."""
-        self._bound_numbers.clear()
+        self._unbind()
         error = self._failed(answer)
         error.__cause__ = answer.get("cause")
         return error
@@ -412,25 +454,37 @@ def _parts(program: Program, expansion: Expansion) -> list[object]:
     return [None if (parts := held[argument]) is None else parts[chip] for argument, chip in expansion.reads]
 
 
-@dataclass
 class _Request:
-    """The part of a request that is about arguments, by their names.
+    """The part of a request that is about arguments.
 
     Attributes:
+        message: its fields: ``bind`` has the number of the contents of arguments, where it differs from the last run's;
+            ``consumed`` names arguments whose contents end with the run, which may write to them, ``copied`` those that
+            the run may write to in a copy, and ``passing`` those that are bound for this run alone; ``prepare`` says
+            that const-eval functions must run again. A field is absent where there is nothing to say.
         arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.
-        bound: number of the contents of arguments, where it differs from the last run's.
-        consumed: arguments whose contents end with the run, which may write to them.
-        copied: arguments that the run may write to in a copy.
-        passing: arguments that are bound for this run alone.
-        prepares: whether const-eval functions must run again.
+        lost: donated results, which the run writes to.
     """
 
-    arrays: dict[str, Array] = field(default_factory=lambda: {})
-    bound: dict[str, int] = field(default_factory=lambda: {})
-    consumed: list[str] = field(default_factory=lambda: [])
-    copied: list[str] = field(default_factory=lambda: [])
-    passing: list[str] = field(default_factory=lambda: [])
-    prepares: bool = False
+    __slots__ = ("arrays", "lost", "message")
+
+    def __init__(self) -> None:
+        self.message: dict[str, Any] = {}
+        self.arrays: dict[str, Array] = {}
+        self.lost: list[Handle] = []
+
+    def bind(self, name: str, number: int) -> None:
+        """Binds an argument to other contents."""
+        self.message.setdefault("bind", {})[name] = number
+
+    def add(self, field: str, name: str) -> None:
+        """Adds an argument to a field."""
+        self.message.setdefault(field, []).append(name)
+
+    def prepares(self, prepares: bool) -> None:
+        """Has const-eval functions run again, if an argument says so."""
+        if prepares:
+            self.message["prepare"] = True
 
 
 _contents: weakref.WeakKeyDictionary[Any, WorkerContents] = weakref.WeakKeyDictionary()
