@@ -30,6 +30,7 @@ from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.shards import held_by_chips, sharding_of
 from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.torch_state import settled
+from tt_xla.runtime.traces import staged_arguments
 from tt_xla.runtime.transfer import Version, widen
 from tt_xla.runtime.ttnn.handles import Handle, Run, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
@@ -221,6 +222,7 @@ class TTNNExecutable(Executable):
             "source": self._source.main,
             "mesh": self._mesh is not None,
             "shards": self._shards,
+            "staged": [self._argument_name(position) for position in sorted(staged_arguments(self.source))],
             "results": self._places,
         }
 

@@ -45,6 +45,13 @@ class Contents:
         self.array = None
         return tensor
 
+    def on_device(self, device, dtype, layout):
+        """Returns a tensor in the device's DRAM with these properties, which can be copied there; None without one."""
+        for place, tensor in self.made:
+            if place is device and has_form(tensor, dtype, layout, ttnn.DRAM_MEMORY_CONFIG):
+                return tensor
+        return None
+
     def elements(self, utils):
         """Returns the elements as an array, floats as float32."""
         if self.array is not None:

@@ -59,6 +59,8 @@ class Program:
         self.device = worker.device_for(message["mesh"])
         self.shards = message["shards"]
         """For each argument that is not one tensor for all chips: the name of each chip's tensor."""
+        self.staged = frozenset(message["staged"])
+        """Names of the arguments that traces alone read, out of slots."""
         self.results = message["results"]
         """Number of the result and of its chips for each tensor of an answer; None if each result is one tensor."""
         self.bound = {name: Contents(worker.memory.read(segment)) for name, segment in message["tensors"].items()}
@@ -149,7 +151,9 @@ class Program:
         """Returns a new tensor of an argument or constant."""
         names = self.shards.get(name)
         if names is None or len(set(names)) == 1:
-            return self.contents(names[0] if names else name).tensor(self.utils, dtype, layout, device, memory_config)
+            contents = self.contents(names[0] if names else name)
+            tensor = contents.on_device(self.device, dtype, layout) if name in self.staged else None
+            return tensor or contents.tensor(self.utils, dtype, layout, device, memory_config)
         tensor = tensor_of_shards([self.contents(shard) for shard in names])
         if tensor is not None and has_form(tensor, dtype, layout, memory_config):
             return tensor

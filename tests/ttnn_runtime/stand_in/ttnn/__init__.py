@@ -238,6 +238,7 @@ def to_device(tensor, device, memory_config=None):
 
 
 def from_device(tensor):
+    _say("from_device")
     return _changed(tensor, place=StorageType.HOST)
 
 
@@ -246,7 +247,8 @@ def full(shape, value, dtype, layout, device, memory_config=None):
 
 
 def empty(shape, dtype, layout, device, memory_config):
-    return Tensor(numpy.zeros(shape, numpy.float32), dtype, layout, StorageType.DEVICE)
+    array = numpy.zeros(shape, numpy.float32)
+    return Tensor(array, dtype, layout, StorageType.DEVICE, config=memory_config)
 
 
 def fill_cache(cache, tensor, batch):
