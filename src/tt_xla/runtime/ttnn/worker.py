@@ -76,9 +76,11 @@ import ttnn  # noqa: E402
 
 if __name__ == "__main__":
     from worker_contents import Contents, Prepared, widened  # beside this script
+    from worker_inputs import Inputs
     from worker_program import DEFAULTS, KEPT, MODULE, Ended, HostFailed, Lacking, Program
 else:
     from tt_xla.runtime.ttnn.worker_contents import Contents, Prepared, widened
+    from tt_xla.runtime.ttnn.worker_inputs import Inputs
     from tt_xla.runtime.ttnn.worker_program import DEFAULTS, KEPT, MODULE, Ended, HostFailed, Lacking, Program
 
 ANSWER_EVERY = 16
@@ -141,8 +143,11 @@ class Worker:
         self.chip = None
         """One chip of the mesh device, for programs for one chip; None until the first one is loaded."""
         self.chips = 1
+        self.inputs = None
+        """Writes arguments beside the last run; None on a mesh device."""
         if mesh is None:
-            self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, **region)
+            self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, num_command_queues=2, **region)
+            self.inputs = Inputs(self.device)
         else:
             rows, columns = mesh["shape"]
             self.chips = rows * columns
@@ -168,6 +173,7 @@ class Worker:
         self.programs.clear()
         self.contents.clear()
         self.prepared.keep(())
+        self.inputs = None
         if self.mesh is None:
             ttnn.close_device(self.device)
             return

@@ -82,6 +82,8 @@ class Program:
         """The ids of the tensors of the weights."""
         self.lacking = {}
         """Numbers of contents that are not there, by the names of the arguments that are bound to them."""
+        self.loads_weights = False
+        """Whether the source is loading weights now."""
         self.prepares = False
         """Whether const-eval functions must run again, as arguments of theirs have changed."""
         self.prepared = None
@@ -138,6 +140,10 @@ class Program:
         if tensor is None:
             tensor = self.new_tensor(name, dtype, layout, device, memory_config)
             self.tensors.setdefault(name, []).append((form, tensor))
+        if (inputs := self.worker.inputs) is not None:
+            inputs.reads(tensor)
+            if self.loads_weights and inputs.has(tensor):
+                tensor = ttnn.clone(tensor)
         self.loaded[id(tensor)] = name
         return tensor
 
@@ -153,7 +159,8 @@ class Program:
         if names is None or len(set(names)) == 1:
             contents = self.contents(names[0] if names else name)
             tensor = contents.on_device(self.device, dtype, layout) if name in self.staged else None
-            return tensor or contents.tensor(self.utils, dtype, layout, device, memory_config)
+            inputs = None if self.loads_weights or self.folder else self.worker.inputs
+            return tensor or contents.tensor(self.utils, dtype, layout, device, memory_config, inputs)
         tensor = tensor_of_shards([self.contents(shard) for shard in names])
         if tensor is not None and has_form(tensor, dtype, layout, memory_config):
             return tensor
@@ -235,6 +242,8 @@ class Program:
             return self.computed(message)
         finally:
             self.forget(message["passing"])
+            if self.worker.inputs is not None:
+                self.worker.inputs.end_run()
 
     def computed(self, message):
         """Runs the program with the arguments that are bound, and returns the answer."""
@@ -261,7 +270,11 @@ class Program:
         """Returns the weights with the results of const-eval functions, and whether these were computed anew."""
         if self.weights is not None and not self.prepares and not self.folder:
             return dict(self.weights), False
-        weights = self.module["load_weights"](self.device)
+        self.loads_weights = True
+        try:
+            weights = self.module["load_weights"](self.device)
+        finally:
+            self.loads_weights = False
         self.weight_names = set(self.names)
         changed = self.folder and self.names & {name.partition(".")[0] for name in message["tensors"]}
         prepares = "const_eval" in self.module and bool(self.prepares or self.prepared is None or changed)
@@ -293,11 +306,12 @@ class Program:
 
     def keep(self, results, message):
         """Keeps the results under the numbers that a request names."""
-        held, own = self.held_tensors(message["consumed"]), []
+        held, own, inputs = self.held_tensors(message["consumed"]), [], self.worker.inputs
         for result in results:
-            is_held = id(result) in held or id(result) in self.weight_ids
-            if is_held and not isinstance(result, (list, numpy.ndarray)):
-                result = ttnn.clone(result)
+            if not isinstance(result, (list, numpy.ndarray)):
+                is_held = id(result) in held or id(result) in self.weight_ids
+                if is_held or (inputs is not None and inputs.is_alias(result)):
+                    result = ttnn.clone(result)
             own.append(result)
             held.add(id(result))
         contents, device, chips = self.worker.contents, self.device, self.worker.chips
