@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from tests.ttnn_runtime.test_memory import resident_bytes
 from tests.ttnn_runtime.test_runtime import loaded
 from tt_xla.runtime import lifetimes
 
@@ -98,6 +99,19 @@ def test_a_result_in_the_memory_of_an_argument_is_copied(stand_in: StandIn) -> N
     kept = [program.run_keeping([x], [None])[1] for x in given]
     for x, result in zip(given, kept, strict=True):
         assert torch.equal(result.read(), x[None])
+
+
+def test_tensors_of_forms_that_are_not_used_any_more_leave_the_device(stand_in: StandIn) -> None:
+    """Two tensors of each of 12 sizes would take 800 MB."""
+    for rows in range(250_000, 262_000, 1000):
+        program = loaded(SUM.replace("4096", str(rows)))
+        for number in range(3):
+            (kept,) = program.run_keeping([torch.full((rows, 32), float(number))], [None])
+        assert bool((kept.read() == 4).all())
+        del kept
+    pid = program.worker.pid
+    assert pid is not None
+    assert resident_bytes(pid) < 700 << 20
 
 
 def test_a_weight_of_another_program_is_no_tensor_that_is_written_again(stand_in: StandIn) -> None:

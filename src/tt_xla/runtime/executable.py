@@ -256,7 +256,7 @@ class Executable:
             observer(self, began)
         return results
 
-    def _torch_state(self, **how: bool) -> AbstractContextManager[None]:
+    def _torch_state(self, *, keeps: bool = False) -> AbstractContextManager[None]:
         """Returns the context of torch's state in which a run computes."""
         return settled()
 

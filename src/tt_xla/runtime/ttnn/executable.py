@@ -31,8 +31,8 @@ from tt_xla.runtime.mesh.shards import held_by_chips, sharding_of
 from tt_xla.runtime.steps import context_of
 from tt_xla.runtime.torch_state import settled
 from tt_xla.runtime.traces import staged_arguments
-from tt_xla.runtime.transfer import Version, widen
-from tt_xla.runtime.ttnn.handles import Handle, Run, WorkerContents
+from tt_xla.runtime.transfer import Token, Version, widen
+from tt_xla.runtime.ttnn.handles import Handle, Request, Run, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
 from tt_xla.target import device_chips, load_target, system_names
@@ -288,63 +288,83 @@ class TTNNExecutable(Executable):
     def _torch_state(self, *, keeps: bool = False) -> AbstractContextManager[None]:
         return _NO_CONTEXT if self._posts(keeps) else settled()
 
-    def _bind(self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int]) -> _Request:
+    def _bind(self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int]) -> Request:
         """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run.
 
         Arguments that are the tensors of the last run, with the same contents, cost nothing.
         """
         self._reader.check_count(tensors, versions)
-        request = _Request()
-        bound = self._bound
-        changed = [
-            position
-            for position, (tensor, version, last) in enumerate(zip(tensors, versions, bound, strict=True))
-            if last is None or tensor is not last[0] or version != last[1]
-        ]
-        for position in changed:
-            tensor, version, is_written = tensors[position], versions[position], position in self._written_positions
-            bound[position] = None
-            if isinstance(tensor, Handle) and self.takes(position, tensor):
-                number = tensor.number
-                if is_written:
-                    is_donated = position in donated
-                    is_consumed = is_donated and sum(each is tensor for each in tensors) == 1
-                    request.add("consumed" if is_consumed else "copied", self._names[position])
-                    request.lost += [tensor] if is_donated else ()
-            else:
-                tensor = tensor.read() if isinstance(tensor, Handle) else tensor  # whose process was replaced
-                number = self._pass(request, position, tensor, version)
-                if number is not None and not is_written:
-                    bound[position] = tensor, version
-            if number is None or self._numbers[position] != number:
-                request.prepares(not is_written and self._prepares[position])
-            if number is not None and self._numbers[position] != number:
-                request.bind(self._names[position], number)
-            if is_written:
-                request.add("passing", self._names[position])
-                number = None
-            self._numbers[position] = number
-        if self._reader.new_versions:
-            self._watch_new_versions()
+        changed = self._changed(tensors, versions)
+        gone = [each for each in changed if isinstance(tensors[each], Handle) and not self.takes(each, tensors[each])]
+        if gone:  # with their process, so reading them may be an error
+            with settled():
+                tensors = [tensor.read() if position in gone else tensor for position, tensor in enumerate(tensors)]
+            changed = self._changed(tensors, versions)
+        hosts = [position for position in changed if not isinstance(tensors[position], Handle)]
+        with settled() if hosts else _NO_CONTEXT:
+            # All of them are converted before any counts as sent, because one may be refused.
+            converted = {each: self._reader.read_one(each, tensors[each], versions[each]) for each in hosts}
+            if self._reader.new_versions:
+                self._watch_new_versions()
+            request = Request()
+            for position in changed:
+                self._bind_one(request, position, tensors, versions[position], donated, converted.get(position))
         return request
 
-    def _pass(self, request: _Request, position: int, tensor: torch.Tensor, version: Version) -> int | None:
-        """Adds the elements of an argument that comes from the host to a request, unless the worker has them.
+    def _bind_one(
+        self,
+        request: Request,
+        position: int,
+        tensors: Sequence[Any],
+        version: Version,
+        donated: Container[int],
+        converted: tuple[torch.Tensor, Token] | None,
+    ) -> None:
+        """Adds an argument to a request: a result on the card, or ``converted``, which comes from the host."""
+        tensor, is_written = tensors[position], position in self._written_positions
+        self._bound[position] = None
+        if converted is not None:
+            number = self._pass(request, position, *converted)
+            if number is not None and not is_written:
+                self._bound[position] = tensor, version
+        else:
+            number = tensor.number
+            if is_written:
+                is_donated = position in donated
+                is_consumed = is_donated and sum(each is tensor for each in tensors) == 1
+                request.add("consumed" if is_consumed else "copied", self._names[position])
+                request.lost += [tensor] if is_donated else ()
+        if number is None or self._numbers[position] != number:
+            request.prepares(not is_written and self._prepares[position])
+            if number is not None:
+                request.bind(self._names[position], number)
+        if is_written:
+            request.add("passing", self._names[position])
+        self._numbers[position] = None if is_written else number
+
+    def _changed(self, tensors: Sequence[Any], versions: Sequence[Version]) -> list[int]:
+        """Returns the positions of the arguments that are not those tensors of the last run with the same contents."""
+        return [
+            position
+            for position, (tensor, version, last) in enumerate(zip(tensors, versions, self._bound, strict=True))
+            if last is None or tensor is not last[0] or version != last[1]
+        ]
+
+    def _pass(self, request: Request, position: int, tensor: torch.Tensor, token: Token) -> int | None:
+        """Adds the elements of an argument to a request, unless the worker has them.
 
         Returns:
             The number of the contents; None if they are passed for this run alone.
         """
-        with settled():
-            converted, token = self._reader.read_one(position, tensor, version)
-            if token is None or position in self._written_positions:
-                request.arrays[self._names[position]] = to_array(converted)
-                if position not in self._written_positions:
-                    request.add("passing", self._names[position])
-                return None
-            number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
-            if is_new:
-                request.arrays[str(number)] = to_array(converted)
-            return number
+        if token is None or position in self._written_positions:
+            request.arrays[self._names[position]] = to_array(tensor)
+            if position not in self._written_positions:
+                request.add("passing", self._names[position])
+            return None
+        number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
+        if is_new:
+            request.arrays[str(number)] = to_array(tensor)
+        return number
 
     def _unbind(self) -> None:
         """Has the next run bind all arguments."""
@@ -353,7 +373,9 @@ class TTNNExecutable(Executable):
 
     def forget(self, version: int) -> None:
         super().forget(version)
-        self._bound = [None if last is not None and last[1] == version else last for last in self._bound]
+        for position, last in enumerate(self._bound):
+            if last is not None and last[1] == version:
+                self._bound[position] = None
 
     def ran(self, answer: Mapping[str, Any]) -> None:
         """Notes what the worker says of a run."""
@@ -454,39 +476,6 @@ def _parts(program: Program, expansion: Expansion) -> list[object]:
     assert mesh is not None
     held = [None if sharding_of(each).is_replicated else held_by_chips(each, mesh).parts for each in arguments]
     return [None if (parts := held[argument]) is None else parts[chip] for argument, chip in expansion.reads]
-
-
-class _Request:
-    """The part of a request that is about arguments.
-
-    Attributes:
-        message: its fields: ``bind`` has the number of the contents of arguments, where it differs from the last run's;
-            ``consumed`` names arguments whose contents end with the run, which may write to them, ``copied`` those that
-            the run may write to in a copy, and ``passing`` those that are bound for this run alone; ``prepare`` says
-            that const-eval functions must run again. A field is absent where there is nothing to say.
-        arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.
-        lost: donated results, which the run writes to.
-    """
-
-    __slots__ = ("arrays", "lost", "message")
-
-    def __init__(self) -> None:
-        self.message: dict[str, Any] = {}
-        self.arrays: dict[str, Array] = {}
-        self.lost: list[Handle] = []
-
-    def bind(self, name: str, number: int) -> None:
-        """Binds an argument to other contents."""
-        self.message.setdefault("bind", {})[name] = number
-
-    def add(self, field: str, name: str) -> None:
-        """Adds an argument to a field."""
-        self.message.setdefault(field, []).append(name)
-
-    def prepares(self, prepares: bool) -> None:
-        """Has const-eval functions run again, if an argument says so."""
-        if prepares:
-            self.message["prepare"] = True
 
 
 _contents: weakref.WeakKeyDictionary[Any, WorkerContents] = weakref.WeakKeyDictionary()

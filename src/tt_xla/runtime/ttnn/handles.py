@@ -21,7 +21,7 @@ from tt_xla.runtime.transfer import Declared, Token
 if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.executable import TTNNExecutable
     from tt_xla.runtime.ttnn.here import InProcess
-    from tt_xla.runtime.ttnn.process import Worker
+    from tt_xla.runtime.ttnn.process import Array, Worker
 
 
 _MOST_FAILURES = 4096
@@ -179,6 +179,39 @@ class Run:
                 handle.error = self.error
 
 
+class Request:
+    """The part of a request that is about arguments.
+
+    Attributes:
+        message: its fields: ``bind`` has the number of the contents of arguments, where it differs from the last run's;
+            ``consumed`` names arguments whose contents end with the run, which may write to them, ``copied`` those that
+            the run may write to in a copy, and ``passing`` those that are bound for this run alone; ``prepare`` says
+            that const-eval functions must run again. A field is absent where there is nothing to say.
+        arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.
+        lost: donated results, which the run writes to.
+    """
+
+    __slots__ = ("arrays", "lost", "message")
+
+    def __init__(self) -> None:
+        self.message: dict[str, Any] = {}
+        self.arrays: dict[str, Array] = {}
+        self.lost: list[Handle] = []
+
+    def bind(self, name: str, number: int) -> None:
+        """Binds an argument to other contents."""
+        self.message.setdefault("bind", {})[name] = number
+
+    def add(self, field: str, name: str) -> None:
+        """Adds an argument to a field."""
+        self.message.setdefault(field, []).append(name)
+
+    def prepares(self, prepares: bool) -> None:
+        """Has const-eval functions run again, if an argument says so."""
+        if prepares:
+            self.message["prepare"] = True
+
+
 class WorkerContents:
     """The contents of tensors that one worker has, by number.
 
@@ -261,4 +294,4 @@ class WorkerContents:
         return [self.dropped.popleft() for _ in range(len(self.dropped))] if self.dropped else []
 
 
-__all__ = ["Handle", "Run", "WorkerContents"]
+__all__ = ["Handle", "Request", "Run", "WorkerContents"]

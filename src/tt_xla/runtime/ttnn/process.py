@@ -33,6 +33,7 @@ from tt_xla.codegen import UTILS
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 from tt_xla.locks import Lock
+from tt_xla.log import logger
 from tt_xla.runtime.observation import WAITS
 from tt_xla.runtime.ttnn import board
 from tt_xla.runtime.ttnn.waiting import LOOK_SECONDS, Waiting
@@ -109,6 +110,10 @@ class OpenMesh:
     """Name of TT-NN's fabric config."""
     chips: tuple[int, ...] = ()
     """Number of the chip at each position, row-major; empty when TT-NN chooses the chips."""
+
+    def __str__(self) -> str:
+        chips = f" ({', '.join(map(str, self.chips))})" if self.chips else ""
+        return f"{self.shape[0]}x{self.shape[1]} chips{chips}"
 
 
 @dataclass
@@ -196,6 +201,12 @@ class Worker:
         has_chips = mesh is None or mesh == self.mesh
         if self.is_running and has_chips and trace_region_bytes <= self.trace_region_bytes:
             return
+        if self.is_running and not has_chips and self.mesh is not None:
+            logger().warning(
+                "TT-NN has one mesh device: its process with %s is replaced by one with %s, and everything is sent "
+                "again. Programs for both that take turns need a process each, with TT_VISIBLE_DEVICES.",
+                *(self.mesh, mesh),
+            )
         if self.is_running and self.before_replacement is not None:
             self.before_replacement()
         elif self._running is not None and self._running.owner == os.getpid():

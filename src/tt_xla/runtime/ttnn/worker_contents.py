@@ -10,9 +10,9 @@ import numpy
 import ttnn
 
 if __package__:
-    from tt_xla.runtime.ttnn.worker_inputs import LEAST_BYTES
+    from tt_xla.runtime.ttnn.worker_inputs import LEAST_BYTES, MOST_BYTES
 else:
-    from worker_inputs import LEAST_BYTES  # beside it
+    from worker_inputs import LEAST_BYTES, MOST_BYTES  # beside it
 
 
 def widened(bits):
@@ -55,8 +55,8 @@ class Contents:
             if place is device and has_form(tensor, dtype, layout, memory_config):
                 return tensor
         elements = self.elements(utils)
-        if inputs is not None and memory_config is not None and elements.nbytes >= LEAST_BYTES:
-            tensor = inputs.tensor(self, utils.tensor(elements, dtype, layout), memory_config)
+        if inputs is not None and memory_config is not None and LEAST_BYTES <= elements.nbytes <= MOST_BYTES:
+            tensor = inputs.tensor(self, utils.tensor(elements, dtype, layout), elements.nbytes, memory_config)
         else:
             tensor = utils.tensor(elements, dtype, layout, device, memory_config)
         self.made.append((device, tensor))

@@ -16,6 +16,12 @@ RUNS, WRITES = 0, 1
 LEAST_BYTES = 1 << 16
 """Size from which an argument is written beside a run; events would cost more than they save below."""
 
+MOST_BYTES = 1 << 26
+"""Size up to which an argument is written beside a run."""
+
+MOST_SLOT_BYTES = 1 << 28
+"""Bytes that all slots take together; the form that was used least recently loses its slots."""
+
 MOST_TENSORS = 4
 """Number of tensors for arguments of one form: one that is written, one that a run reads, and two whose contents the
 other process has not given up yet."""
@@ -27,10 +33,11 @@ class Slot:
     Args:
         tensor: the tensor on the device.
         contents: the contents that it has.
+        nbytes: size of its elements.
     """
 
-    def __init__(self, tensor, contents):
-        self.tensor = tensor
+    def __init__(self, tensor, contents, nbytes):
+        self.tensor, self.nbytes = tensor, nbytes
         self.user = weakref.ref(contents)
         """The contents of the tensor, which end with their last user."""
         self.read = None
@@ -53,19 +60,21 @@ class Inputs:
         self.by_id = {}
         """All slots, by the tensor's id."""
 
-    def tensor(self, contents, host, memory_config):
+    def tensor(self, contents, host, nbytes, memory_config):
         """Returns a tensor on the device with the elements of a tensor on the host.
 
         Args:
             contents: the contents, as whose tensor the result counts.
             host: the tensor on the host.
+            nbytes: size of its elements.
             memory_config: where the result lies on the device.
         """
         form = tuple(host.shape), host.dtype, host.layout
-        slots = self.slots.setdefault(form, [])
+        slots = self.slots[form] = self.slots.pop(form, [])  # the last form is the most recent one
         for slot in slots if len(slots) > 1 else ():
             if slot.user() is None and slot.tensor.memory_config() == memory_config:
-                ttnn.wait_for_event(WRITES, slot.read or ttnn.record_event(self.device, RUNS))
+                read = ttnn.record_event(self.device, RUNS) if slot.read is None else slot.read
+                ttnn.wait_for_event(WRITES, read)
                 ttnn.copy_host_to_device_tensor(host, slot.tensor, cq_id=WRITES)
                 ttnn.wait_for_event(RUNS, ttnn.record_event(self.device, WRITES))
                 slot.user, slot.read = weakref.ref(contents), None
@@ -74,8 +83,11 @@ class Inputs:
                 return slot.tensor
         tensor = ttnn.to_device(host, self.device, memory_config=memory_config)
         if len(slots) < MOST_TENSORS:
-            slots.append(slot := Slot(tensor, contents))
+            slots.append(slot := Slot(tensor, contents, nbytes))
             self.by_id[id(tensor)] = slot
+            while sum(slot.nbytes for slot in self.by_id.values()) > MOST_SLOT_BYTES:
+                for slot in self.slots.pop(next(iter(self.slots))):
+                    del self.by_id[id(slot.tensor)]
         return tensor
 
     def has(self, tensor):
