@@ -61,6 +61,32 @@ def test_another_program_takes_a_result(crossing: Crossing) -> None:
     torch.testing.assert_close(square.read(), x.tanh().tanh() ** 2, atol=2e-2, rtol=2e-2)
 
 
+def test_arguments_beside_one_that_does_not_fit_are_sent_with_the_next_run(stand_in: StandIn) -> None:
+    executable = loaded("""func.func public @main(%x: tensor<4x32xf32>, %n: tensor<4x32xi64>) -> tensor<4x32xf32> {
+      %0 = stablehlo.add %x, %x : tensor<4x32xf32>
+      return %0 : tensor<4x32xf32>
+    }""")
+    for version in (1 << 40, (1 << 40) + 1):
+        x = torch.rand(4, 32)
+        with pytest.raises(ExecutionError, match="does not fit"):
+            executable.run_keeping([x, torch.full((4, 32), 1 << 40)], [version, None])
+        (kept,) = executable.run_keeping([x, torch.zeros(4, 32, dtype=torch.int64)], [version, None])
+        assert torch.equal(kept.read(), 2 * x)
+
+
+def test_contents_that_end_and_those_that_follow_are_told_apart(stand_in: StandIn) -> None:
+    executable, x = loaded(), inputs()[0]
+    w = torch.rand(32, 32) / 64
+    for _ in range(3):
+        version = lifetimes.new_version()
+        (kept,) = executable.run_keeping([x, w], [None, version])
+        (again,) = executable.run_keeping([x, w], [None, version])
+        for each in (kept, again):
+            check([each.read()], [x, w])
+        lifetimes.ended(version)
+        w += 0.1  # the same tensor with other contents
+
+
 def test_a_result_of_another_type_or_shape_is_not_taken(stand_in: StandIn) -> None:
     kept, _ = loaded(STEP).run_keeping([torch.rand(64, 64).bfloat16()], [None])
     for other in ("64x64xf32", "64x32xbf16"):

@@ -146,13 +146,14 @@ def test_tensors_without_a_data_type_come_in_shards(p300: StandIn) -> None:
     torch.testing.assert_close(result, torch.fft.fft(x))
 
 
-def test_chosen_chips_are_opened_by_number(p300: StandIn) -> None:
+def test_chosen_chips_are_opened_by_number(p300: StandIn, caplog: pytest.LogCaptureFixture) -> None:
     program = compiled("tensor_parallel")
     tensors = arguments(program)
     expected = get_device("p300").load_mesh(program, [0, 1]).run(shards(program, tensors), [None] * 3)
     assert "open_mesh_device (1, 2) ()" in p300.log.read_text()
     results = get_device("p300").load_mesh(program, [1, 0]).run(shards(program, tensors), [None] * 3)
     assert "open_mesh_device (1, 2) [1, 0]" in p300.log.read_text()
+    assert "process with 1x2 chips is replaced by one with 1x2 chips (1, 0)" in caplog.text
     assert torch.equal(whole(program, results)[0], whole(program, expected)[0])
 
 

@@ -119,6 +119,22 @@ def test_a_trace_is_recorded_once_and_again_for_other_weights(stand_in: StandIn)
     assert (other["release_trace"], other["begin_trace_capture"]) == (1, 1)
 
 
+def test_a_trace_takes_a_result_into_its_slot_on_the_device(stand_in: StandIn) -> None:
+    executable, (x, w) = loaded(enable_trace=True, optimization_level=1), inputs()
+    (kept,) = executable.run_keeping([x, w], [None, 7])
+    expected = torch.tan(x @ w.exp())
+    for _ in range(3):
+        (kept,) = executable.run_keeping([kept, w], [None, 7])
+        expected = torch.tan(expected @ w.exp())
+    kept.wait()
+    calls = stand_in.calls()
+    assert (calls["begin_trace_capture"], calls["execute_trace"], calls["from_device"]) == (1, 4, 0)
+    torch.testing.assert_close(kept.read(), expected)
+    executable, before = loaded(enable_trace=True, optimization_level=1), kept.read()
+    (first,) = executable.run_keeping([kept, w], [None, 7])  # which records a trace, from the host
+    torch.testing.assert_close(first.read(), torch.tan(before @ w.exp()))
+
+
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Requests to run a program."""
@@ -126,7 +142,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     request = Worker.request
 
     def recorded(self: Worker, message: dict[str, Any], *rest: Any) -> dict[str, Any]:
-        if message["do"] == "run":
+        if "do" not in message:
             sent.append(message)
         return request(self, message, *rest)
 

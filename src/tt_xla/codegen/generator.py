@@ -35,8 +35,6 @@ from tt_xla.ir.program import (
 )
 from tt_xla.target import load_target
 
-WRITE = "ttnn.write_tensor"
-
 MOST_PARAMETERS = 8
 """Maximum number of inputs that are parameters of ``forward``; more inputs are passed by name with the weights."""
 
@@ -376,8 +374,7 @@ def _traces(module: _Module, entry: Function) -> dict[str, str]:
             name = unique("TRACE", recorders.values())
             callees = ("allocate_slots_callee", "capture_callee", "execute_callee")
             functions = [identifier(str(instruction.attributes[callee])) for callee in callees]
-            staged = sum(inner.op == WRITE for inner in module.program.function(capture).body)
-            resident = len(instruction.operand_values()) - staged
+            resident = len(instruction.operand_values()) - len(module.program.staged_operands(instruction))
             recorder = module.language.call("utils.Trace", [*functions, str(resident)])
             module.parts.append(lay_out(f"{name} = ", recorder))
             recorders[capture] = name

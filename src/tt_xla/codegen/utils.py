@@ -331,11 +331,15 @@ def _declared(kind):
         return numpy.dtype(numpy.float32)
 
 
+def _is_on_device(tensor):
+    return tensor.storage_type() == ttnn.StorageType.DEVICE
+
+
 class Trace:
     """Records the calls of a function at its first run and replays them in later runs.
 
     The first ``resident`` inputs are on the device, and the trace reads them in place; passing other tensors requires
-    another recording. The other inputs are copied from the host into slots.
+    another recording. The other inputs, which are on the host or on the device, are copied into slots.
     """
 
     def __init__(self, allocate_slots, run_and_capture, execute, resident):
@@ -344,17 +348,21 @@ class Trace:
         self.slots, self.number, self.recorded = None, None, ()
 
     def __call__(self, device, inputs, results):
-        on_device, on_host = inputs[: self.resident], inputs[self.resident :]
+        on_device, others = inputs[: self.resident], inputs[self.resident :]
         if self.number is not None and any(new is not old for new, old in zip(on_device, self.recorded, strict=True)):
             ttnn.release_trace(device, self.number)
             self.number = None
         if self.slots is None:
             self.slots = self.allocate_slots(device, [])
         if self.number is None:
-            (self.number,) = self.run_and_capture(device, [*inputs, *self.slots])
+            on_host = [ttnn.from_device(tensor) if _is_on_device(tensor) else tensor for tensor in others]
+            (self.number,) = self.run_and_capture(device, [*on_device, *on_host, *self.slots])
             self.recorded = on_device
         else:
-            for tensor, slot in zip(on_host, self.slots, strict=False):
-                ttnn.copy_host_to_device_tensor(tensor, slot)
+            for tensor, slot in zip(others, self.slots, strict=False):
+                if _is_on_device(tensor):
+                    ttnn.copy(tensor, slot)
+                else:
+                    ttnn.copy_host_to_device_tensor(tensor, slot)
             self.execute(device, [self.number])
         return self.slots[len(self.slots) - results :]

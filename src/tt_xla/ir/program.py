@@ -132,6 +132,7 @@ CASE = "ttcore.case"
 DEALLOCATE = "ttnn.deallocate"
 LOAD_CACHED = "ttcore.load_cached"
 TRACE = "ttnn.capture_or_execute_trace"
+WRITE = "ttnn.write_tensor"
 CALL = "func.call"
 HOST_CALL = "ttnn.host_call"
 HOST_CALLBACK = "ttnn.host_callback"
@@ -263,6 +264,12 @@ class Program(msgspec.Struct, frozen=True):
     """The chips that run the program, each on its own shards; None in a program for one chip."""
     graph: GraphKey | None = None
     """Key of the module if the options have source generated or loaded; None if the module was not StableHLO."""
+
+    def staged_operands(self, trace: Instruction) -> list[int]:
+        """Returns the operands of a trace that it reads out of slots, which are its last ones."""
+        values = trace.operand_values()
+        capture = self.function(str(trace.attributes["capture_callee"]))
+        return list(values[len(values) - sum(step.op == WRITE for step in capture.body) :])
 
     def function(self, name: str) -> Function:
         """Returns the function of a name.

@@ -13,7 +13,7 @@ import itertools
 import time
 import weakref
 from collections.abc import Container, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -244,7 +244,7 @@ class Executable:
             for observer in observation.RUNS:
                 observer(self.program, tensors)
         began = time.time_ns() if observation.ENDED else 0
-        with self.device.lock, settled():
+        with self.device.lock, self._torch_state(**how):
             for chip in self.devices:
                 chip.begin_run()
             try:
@@ -255,6 +255,10 @@ class Executable:
         for observer in observation.ENDED:
             observer(self, began)
         return results
+
+    def _torch_state(self, *, keeps: bool = False) -> AbstractContextManager[None]:
+        """Returns the context of torch's state in which a run computes."""
+        return settled()
 
     def _run_alone(
         self, tensors: Sequence[torch.Tensor], versions: Sequence[Version], donated: Container[int]

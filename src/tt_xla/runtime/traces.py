@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from tt_xla.cost.residency import called
-from tt_xla.ir.program import TRACE, Program
+from tt_xla.ir.program import DEALLOCATE, TRACE, Program
 from tt_xla.runtime.binding import Step
 
 
@@ -92,6 +92,22 @@ class Traces:
     def reset(self) -> None:
         """Forgets all captured traces; the next run warms up again."""
         self._states = {name: _State() for name in self._states}
+
+
+def staged_arguments(program: Program) -> set[int]:
+    """Returns the positions of the arguments that traces read out of slots, and that nothing else reads."""
+    entry = program.functions[0]
+    staged: set[int] = set()
+    others = set(entry.results)
+    for instruction in entry.body:
+        values = instruction.operand_values()
+        if instruction.op == TRACE:
+            slots = program.staged_operands(instruction)
+            staged.update(slots)
+            values = values[: len(values) - len(slots)]
+        if instruction.op != DEALLOCATE:  # which is left out for arguments when a program is written as source
+            others.update(values)
+    return {position for position, value in enumerate(entry.arguments) if value in staged - others}
 
 
 def trace_calls(program: Program, steps: Iterable[Step]) -> list[TraceCall]:

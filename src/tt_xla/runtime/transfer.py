@@ -82,9 +82,7 @@ class ArgumentReader:
             for argument, value in zip(program.arguments, entry.arguments, strict=True)
         ]
 
-    def read(
-        self, tensors: Sequence[Any], versions: Sequence[Version], passed: type | None = None
-    ) -> tuple[list[Any], list[Token]]:
+    def read(self, tensors: Sequence[Any], versions: Sequence[Version]) -> tuple[list[Any], list[Token]]:
         """Converts arguments to on-device tensors.
 
         With ``distinguishes_contents`` a parameter or constant is the same tensor object as in the last run only if
@@ -93,7 +91,6 @@ class ArgumentReader:
         Args:
             tensors: the caller's tensors, in order. They may require gradients, which are off during a run.
             versions: the version of each tensor.
-            passed: class of what stands for a tensor that is on the device, and is returned as it is.
 
         Returns:
             On-device tensors and their tokens, in order.
@@ -101,13 +98,7 @@ class ArgumentReader:
         Raises:
             ExecutionError: wrong number, shape or dtype of arguments, or a value that the on-device type cannot hold.
         """
-        if not len(tensors) == len(versions) == len(self._slots):
-            names = ", ".join(slot.argument.name for slot in self._slots)
-            raise ExecutionError(
-                f"Program '{self._program}' takes {len(self._slots)} arguments, got {len(tensors)} tensors and "
-                f"{len(versions)} versions.",
-                hint=f"Its arguments are, in order: {names}." if names else "",
-            )
+        self.check_count(tensors, versions)
         arguments: list[Any] = []
         tokens: list[Token] = []
         for slot, tensor, version in zip(self._slots, tensors, versions, strict=True):
@@ -116,22 +107,40 @@ class ArgumentReader:
                 tokens.append(slot.token)
                 arguments.append(slot.converted)
                 continue
-            if passed is not None and type(tensor) is passed:
-                tokens.append(None)
-                arguments.append(tensor)
-                continue
-            if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
-                raise self._mismatch(slot, tensor)
-            if slot.may_repeat:
-                tensor = self._recognized(slot, tensor, version)
-            is_remembered = slot.persistent or (self.remembers_inputs and version is not None)
-            if not is_remembered or (version is None and not self.distinguishes_contents):
-                tokens.append(None)
-                arguments.append(tensor if slot.passes_through else self._narrowed(slot, tensor))
-            else:
-                arguments.append(self._remembered(slot, tensor, version))
-                tokens.append(slot.token)
+            argument, token = self._read(slot, tensor, version)
+            arguments.append(argument)
+            tokens.append(token)
         return arguments, tokens
+
+    def check_count(self, tensors: Sequence[Any], versions: Sequence[Version]) -> None:
+        """Raises an error unless there is one tensor and one version for each argument."""
+        if len(tensors) == len(versions) == len(self._slots):
+            return
+        names = ", ".join(slot.argument.name for slot in self._slots)
+        raise ExecutionError(
+            f"Program '{self._program}' takes {len(self._slots)} arguments, got {len(tensors)} tensors and "
+            f"{len(versions)} versions.",
+            hint=f"Its arguments are, in order: {names}." if names else "",
+        )
+
+    def read_one(self, position: int, tensor: torch.Tensor, version: Version) -> tuple[torch.Tensor, Token]:
+        """Converts one argument, as :meth:`read` does, and returns its token too."""
+        slot = self._slots[position]
+        if tensor is slot.source and version == slot.version:
+            assert slot.converted is not None
+            return slot.converted, slot.token
+        return self._read(slot, tensor, version)
+
+    def _read(self, slot: _Slot, tensor: torch.Tensor, version: Version) -> tuple[torch.Tensor, Token]:
+        """Converts a tensor that is not the slot's last one."""
+        if tensor.dtype is not slot.dtype or tensor.shape != slot.shape:
+            raise self._mismatch(slot, tensor)
+        if slot.may_repeat:
+            tensor = self._recognized(slot, tensor, version)
+        is_remembered = slot.persistent or (self.remembers_inputs and version is not None)
+        if not is_remembered or (version is None and not self.distinguishes_contents):
+            return (tensor if slot.passes_through else self._narrowed(slot, tensor)), None
+        return self._remembered(slot, tensor, version), slot.token
 
     def watch(self, position: int) -> None:
         """Makes an input that comes with the same contents again the same tensor object, as parameters are."""

@@ -6,9 +6,8 @@ import functools
 import itertools
 import re
 import weakref
-from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +29,10 @@ from tt_xla.runtime.emulator.context import Call, Weighted
 from tt_xla.runtime.executable import Executable
 from tt_xla.runtime.mesh.shards import held_by_chips, sharding_of
 from tt_xla.runtime.steps import context_of
+from tt_xla.runtime.torch_state import settled
+from tt_xla.runtime.traces import staged_arguments
 from tt_xla.runtime.transfer import Token, Version, widen
-from tt_xla.runtime.ttnn.handles import Handle, Run, WorkerContents
+from tt_xla.runtime.ttnn.handles import Handle, Request, Run, WorkerContents
 from tt_xla.runtime.ttnn.launch import worker
 from tt_xla.runtime.ttnn.process import OpenMesh
 from tt_xla.target import device_chips, load_target, system_names
@@ -47,6 +48,8 @@ LEAST_TRACE_REGION_BYTES = 1 << 26
 
 _SENT = {torch.int64: torch.uint32}
 """Dtype to send for each emulator dtype that is wider than the device's element type."""
+
+_NO_CONTEXT = nullcontext()
 
 _program_ids = itertools.count()
 """Source of the numbers by which workers know programs."""
@@ -101,10 +104,17 @@ class TTNNExecutable(Executable):
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
         self._profiles = False
         """Whether the worker, which was started for that, measures the time of the kernels."""
-        self._bound_numbers: dict[int, int] = {}
-        """Number of the contents that the worker has for each argument, by argument position."""
+        self._bound: list[tuple[torch.Tensor, Version] | None] = []
+        """For each argument from the host, the caller's tensor and its version in the last run; None for others."""
+        self._numbers: list[int | None] = []
+        """Number of the contents that the worker has for each argument; None for none."""
+        self._unbind()
         self._contents = contents_of(self._worker)
         self._arguments = [self._entry.values[value] for value in self._entry.arguments]
+        self._declared_arguments = [(DECLARED[each.dtype], tuple(each.shape)) for each in self.program.arguments]
+        self._prepares = [argument.role is not Role.INPUT for argument in self.program.arguments]
+        """Whether const-eval functions may read each argument."""
+        self._written_positions = frozenset(self._written)
         reads = [(position, 0) for position in range(len(self._arguments))] if expansion is None else expansion.reads
         written = {self._entry.arguments[position]: reads[position][0] for position in self._written}
         self._results = [
@@ -140,9 +150,7 @@ class TTNNExecutable(Executable):
         """Returns whether a handle can be passed for an argument: it is on the same card and has the same type."""
         if observation.RUNS or not isinstance(tensor, Handle) or not self.keeps_results:
             return False
-        argument = self.program.arguments[position]
-        declared = DECLARED[argument.dtype], tuple(argument.shape)
-        return tensor.fits(self._contents, declared, self._arguments[position])
+        return tensor.fits(self._contents, self._declared_arguments[position], self._arguments[position])
 
     @property
     def state(self) -> str:
@@ -165,18 +173,10 @@ class TTNNExecutable(Executable):
             if not self.counters.runs or self.device.resident_at_most() > self._room:
                 self.device.check_memory(self, self._held_bytes(versions))
             self._start()
-            tensors = [self._here(position, tensor) for position, tensor in enumerate(tensors)] if keeps else tensors
-            arguments, tokens = self._reader.read(tensors, versions, passed=Handle)
-            if self._reader.new_versions:
-                self._watch_new_versions()
-            results = self._run(arguments, tokens, donated, keeps)
+            results = self._run(tensors, versions, donated, keeps)
             self._worker.rest()
             self.counters.runs += 1
             return results
-
-    def _here(self, position: int, tensor: Any) -> Any:
-        """Returns a tensor in place of a result that is not on the card any more, as its process was replaced."""
-        return tensor.read() if isinstance(tensor, Handle) and not self.takes(position, tensor) else tensor
 
     def reset(self) -> None:
         super().reset()
@@ -222,12 +222,13 @@ class TTNNExecutable(Executable):
             "source": self._source.main,
             "mesh": self._mesh is not None,
             "shards": self._shards,
+            "staged": [self._argument_name(position) for position in sorted(staged_arguments(self.source))],
             "results": self._places,
         }
 
     def _load(self) -> None:
         """Sends the program to the worker."""
-        self._bound_numbers.clear()
+        self._unbind()
         constants = {name: _constant(*constant) for name, constant in self._source.constants.items()}
         answer = self._worker.request(dict(self._load_message()), constants)
         if "error" in answer:
@@ -236,25 +237,24 @@ class TTNNExecutable(Executable):
         self._profiles = environment.ttnn_profile()
 
     def _run(
-        self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int], keeps: bool
+        self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int], keeps: bool
     ) -> list[Any]:
         if self._loaded != self._worker.generation:
             self._load()
-        request = self._bind(arguments, tokens, donated)
+        request = self._bind(tensors, versions, donated)
         handles = [Handle(self._contents, self.program.name, *result) for result in self._results] if keeps else []
-        message = {"do": "run", "program": self._number} | {name: part for name, part in (
-            ("prepare", request.prepares),
-            ("bind", request.bound),
-            ("consumed", request.consumed),
-            ("copied", request.copied),
-            ("passing", request.passing),
-            ("keep", [handle.number for handle in handles]),
-            ("dropped", self._contents.take_dropped()),
-            ("forget", _take_released(self._worker)),
-            ("profile", self._profiles),
-        ) if part}  # fmt: skip
+        message = request.message
+        message["program"] = self._number
+        if keeps:
+            message["keep"] = [handle.number for handle in handles]
+        if dropped := self._contents.take_dropped():
+            message["dropped"] = dropped
+        if released := _take_released(self._worker):
+            message["forget"] = released
+        if self._profiles:
+            message["profile"] = True
         run = Run(self, self._contents, handles)
-        waits = not keeps or bool(self._host_calls) or self._profiles
+        waits = not self._posts(keeps)
         answer = None
         try:
             if waits:
@@ -263,13 +263,12 @@ class TTNNExecutable(Executable):
             else:
                 self._worker.post(message, request.arrays, run.end)
         except BaseException as error:
-            self._bound_numbers.clear()
+            self._unbind()
             run.end(error if isinstance(error, ExecutionError) else ExecutionError("The run that computes it failed."))
             raise
         finally:
-            for position in self._written:
-                if isinstance(argument := arguments[position], Handle) and position in donated:
-                    argument.lose("It was donated to a program, which has written to its memory.")
+            for argument in request.lost:
+                argument.lose("It was donated to a program, which has written to its memory.")
         if waits and run.error is not None:
             raise run.error
         if keeps:
@@ -282,34 +281,101 @@ class TTNNExecutable(Executable):
             for array, (declared, spec, _) in zip(arrays, self._results, strict=True)
         ]
 
-    def _bind(self, arguments: Sequence[Any], tokens: Sequence[Token], donated: Container[int]) -> _Request:
-        """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run."""
-        request = _Request()
-        times = Counter(map(id, arguments)) if self._written else {}
-        for position, (name, argument, token) in enumerate(zip(self._names, arguments, tokens, strict=True)):
-            written = position in self._written
-            if isinstance(argument, Handle):
-                number = argument.number
-                if written:
-                    is_consumed = position in donated and times[id(argument)] == 1
-                    (request.consumed if is_consumed else request.copied).append(name)
-            elif token is None or written:
-                self._bound_numbers.pop(position, None)
-                request.arrays[name] = to_array(argument)
-                request.passing.append(name)
-                request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
-                continue
-            else:
-                number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
-                if is_new:
-                    request.arrays[str(number)] = to_array(argument)
-            if self._bound_numbers.get(position) != number:
-                request.bound[name] = self._bound_numbers[position] = number
-                request.prepares |= not written and self.program.arguments[position].role is not Role.INPUT
-            if written:
-                del self._bound_numbers[position]
-                request.passing.append(name)
+    def _posts(self, keeps: bool) -> bool:
+        """Returns whether a run need not be waited for."""
+        return keeps and not self._host_calls and not self._profiles
+
+    def _torch_state(self, *, keeps: bool = False) -> AbstractContextManager[None]:
+        return _NO_CONTEXT if self._posts(keeps) else settled()
+
+    def _bind(self, tensors: Sequence[Any], versions: Sequence[Version], donated: Container[int]) -> Request:
+        """Finds out what the worker lacks of the arguments, and which contents differ from those of the last run.
+
+        Arguments that are the tensors of the last run, with the same contents, cost nothing.
+        """
+        self._reader.check_count(tensors, versions)
+        changed = self._changed(tensors, versions)
+        gone = [each for each in changed if isinstance(tensors[each], Handle) and not self.takes(each, tensors[each])]
+        if gone:  # with their process, so reading them may be an error
+            with settled():
+                tensors = [tensor.read() if position in gone else tensor for position, tensor in enumerate(tensors)]
+            changed = self._changed(tensors, versions)
+        hosts = [position for position in changed if not isinstance(tensors[position], Handle)]
+        with settled() if hosts else _NO_CONTEXT:
+            # All of them are converted before any counts as sent, because one may be refused.
+            converted = {each: self._reader.read_one(each, tensors[each], versions[each]) for each in hosts}
+            if self._reader.new_versions:
+                self._watch_new_versions()
+            request = Request()
+            for position in changed:
+                self._bind_one(request, position, tensors, versions[position], donated, converted.get(position))
         return request
+
+    def _bind_one(
+        self,
+        request: Request,
+        position: int,
+        tensors: Sequence[Any],
+        version: Version,
+        donated: Container[int],
+        converted: tuple[torch.Tensor, Token] | None,
+    ) -> None:
+        """Adds an argument to a request: a result on the card, or ``converted``, which comes from the host."""
+        tensor, is_written = tensors[position], position in self._written_positions
+        self._bound[position] = None
+        if converted is not None:
+            number = self._pass(request, position, *converted)
+            if number is not None and not is_written:
+                self._bound[position] = tensor, version
+        else:
+            number = tensor.number
+            if is_written:
+                is_donated = position in donated
+                is_consumed = is_donated and sum(each is tensor for each in tensors) == 1
+                request.add("consumed" if is_consumed else "copied", self._names[position])
+                request.lost += [tensor] if is_donated else ()
+        if number is None or self._numbers[position] != number:
+            request.prepares(not is_written and self._prepares[position])
+            if number is not None:
+                request.bind(self._names[position], number)
+        if is_written:
+            request.add("passing", self._names[position])
+        self._numbers[position] = None if is_written else number
+
+    def _changed(self, tensors: Sequence[Any], versions: Sequence[Version]) -> list[int]:
+        """Returns the positions of the arguments that are not those tensors of the last run with the same contents."""
+        return [
+            position
+            for position, (tensor, version, last) in enumerate(zip(tensors, versions, self._bound, strict=True))
+            if last is None or tensor is not last[0] or version != last[1]
+        ]
+
+    def _pass(self, request: Request, position: int, tensor: torch.Tensor, token: Token) -> int | None:
+        """Adds the elements of an argument to a request, unless the worker has them.
+
+        Returns:
+            The number of the contents; None if they are passed for this run alone.
+        """
+        if token is None or position in self._written_positions:
+            request.arrays[self._names[position]] = to_array(tensor)
+            if position not in self._written_positions:
+                request.add("passing", self._names[position])
+            return None
+        number, is_new = self._contents.number_of(token, self._arguments[position], self._parts[position])
+        if is_new:
+            request.arrays[str(number)] = to_array(tensor)
+        return number
+
+    def _unbind(self) -> None:
+        """Has the next run bind all arguments."""
+        count = len(self.program.arguments)
+        self._bound, self._numbers = [None] * count, [None] * count
+
+    def forget(self, version: int) -> None:
+        super().forget(version)
+        for position, last in enumerate(self._bound):
+            if last is not None and last[1] == version:
+                self._bound[position] = None
 
     def ran(self, answer: Mapping[str, Any]) -> None:
         """Notes what the worker says of a run."""
@@ -320,7 +386,7 @@ class TTNNExecutable(Executable):
 
     def failure(self, answer: Mapping[str, Any]) -> ExecutionError:
         """Returns the error that an answer reports, and has the next run bind all arguments."""
-        self._bound_numbers.clear()
+        self._unbind()
         error = self._failed(answer)
         error.__cause__ = answer.get("cause")
         return error
@@ -410,27 +476,6 @@ def _parts(program: Program, expansion: Expansion) -> list[object]:
     assert mesh is not None
     held = [None if sharding_of(each).is_replicated else held_by_chips(each, mesh).parts for each in arguments]
     return [None if (parts := held[argument]) is None else parts[chip] for argument, chip in expansion.reads]
-
-
-@dataclass
-class _Request:
-    """The part of a request that is about arguments, by their names.
-
-    Attributes:
-        arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.
-        bound: number of the contents of arguments, where it differs from the last run's.
-        consumed: arguments whose contents end with the run, which may write to them.
-        copied: arguments that the run may write to in a copy.
-        passing: arguments that are bound for this run alone.
-        prepares: whether const-eval functions must run again.
-    """
-
-    arrays: dict[str, Array] = field(default_factory=lambda: {})
-    bound: dict[str, int] = field(default_factory=lambda: {})
-    consumed: list[str] = field(default_factory=lambda: [])
-    copied: list[str] = field(default_factory=lambda: [])
-    passing: list[str] = field(default_factory=lambda: [])
-    prepares: bool = False
 
 
 _contents: weakref.WeakKeyDictionary[Any, WorkerContents] = weakref.WeakKeyDictionary()

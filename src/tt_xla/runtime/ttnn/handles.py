@@ -21,7 +21,7 @@ from tt_xla.runtime.transfer import Declared, Token
 if TYPE_CHECKING:
     from tt_xla.runtime.ttnn.executable import TTNNExecutable
     from tt_xla.runtime.ttnn.here import InProcess
-    from tt_xla.runtime.ttnn.process import Worker
+    from tt_xla.runtime.ttnn.process import Array, Worker
 
 
 _MOST_FAILURES = 4096
@@ -65,10 +65,10 @@ class Handle:
         self._generation = contents.generation
         self.error: ExecutionError | None = None
         self._host: torch.Tensor | None = None
-        contents.handles.add(self)
         self.dtype, self.shape = declared
         self.spec = spec
-        self.number = contents.new_number()
+        self.number = number = contents.new_number()
+        contents.handles[number] = weakref.ref(self)
         self.argument = argument
 
     @property
@@ -79,6 +79,7 @@ class Handle:
     def __del__(self) -> None:
         if hasattr(self, "number"):
             self._contents.dropped.append(self.number)
+            self._contents.handles.pop(self.number, None)
 
     def fits(self, contents: WorkerContents, declared: Declared, spec: TensorSpec) -> bool:
         """Returns whether a program of a worker can take this result for an argument."""
@@ -153,7 +154,7 @@ class Run:
 
     def __init__(self, executable: TTNNExecutable, contents: WorkerContents, results: Sequence[Handle]) -> None:
         self._executable, self._contents = executable, contents
-        self._results = [(handle.number, weakref.ref(handle)) for handle in results]
+        self._numbers = [handle.number for handle in results]
         self.error: ExecutionError | None = None
 
     def end(self, answer: Mapping[str, Any] | ExecutionError) -> None:
@@ -170,12 +171,45 @@ class Run:
         if self.error is None:
             return
         failures = self._contents.failures
-        for number, reference in self._results:
+        for number in self._numbers:
             failures[number] = self.error
             while len(failures) > _MOST_FAILURES:
                 del failures[next(iter(failures))]
-            if (handle := reference()) is not None:
+            if (handle := self._contents.handle(number)) is not None:
                 handle.error = self.error
+
+
+class Request:
+    """The part of a request that is about arguments.
+
+    Attributes:
+        message: its fields: ``bind`` has the number of the contents of arguments, where it differs from the last run's;
+            ``consumed`` names arguments whose contents end with the run, which may write to them, ``copied`` those that
+            the run may write to in a copy, and ``passing`` those that are bound for this run alone; ``prepare`` says
+            that const-eval functions must run again. A field is absent where there is nothing to say.
+        arrays: elements of arguments that the worker lacks, by name, or by number if it shall keep them.
+        lost: donated results, which the run writes to.
+    """
+
+    __slots__ = ("arrays", "lost", "message")
+
+    def __init__(self) -> None:
+        self.message: dict[str, Any] = {}
+        self.arrays: dict[str, Array] = {}
+        self.lost: list[Handle] = []
+
+    def bind(self, name: str, number: int) -> None:
+        """Binds an argument to other contents."""
+        self.message.setdefault("bind", {})[name] = number
+
+    def add(self, field: str, name: str) -> None:
+        """Adds an argument to a field."""
+        self.message.setdefault(field, []).append(name)
+
+    def prepares(self, prepares: bool) -> None:
+        """Has const-eval functions run again, if an argument says so."""
+        if prepares:
+            self.message["prepare"] = True
 
 
 class WorkerContents:
@@ -191,8 +225,8 @@ class WorkerContents:
         self.fetch = fetch
         self.dropped: collections.deque[int] = collections.deque()
         """Numbers that nobody needs any more; the worker learns of them with the next run."""
-        self.handles: weakref.WeakSet[Handle] = weakref.WeakSet()
-        """Results that may be on the card."""
+        self.handles: dict[int, weakref.ref[Handle]] = {}
+        """Results that may be on the card, by number."""
         self.failures: dict[int, ExecutionError] = {}
         """Errors of failed runs by the numbers of their results, for the runs that read these and are not answered."""
         self._numbers = itertools.count(1)
@@ -206,6 +240,11 @@ class WorkerContents:
         """Number of the process that has the contents; a later one has none of them."""
         worker = self._worker()
         return 0 if worker is None else worker.generation
+
+    def handle(self, number: int) -> Handle | None:
+        """Returns the result of a number; None if nobody has it any more."""
+        reference = self.handles.get(number)
+        return None if reference is None else reference()
 
     def wait(self) -> None:
         """Waits until the worker has answered all requests."""
@@ -246,12 +285,13 @@ class WorkerContents:
 
     def bring_home(self) -> None:
         """Reads all results that are on the card, whose process is about to end."""
-        for handle in [*self.handles]:
-            handle.bring_home()
+        for number in [*self.handles]:
+            if (handle := self.handle(number)) is not None:
+                handle.bring_home()
 
     def take_dropped(self) -> list[int]:
         """Returns and clears the numbers that nobody needs any more."""
         return [self.dropped.popleft() for _ in range(len(self.dropped))] if self.dropped else []
 
 
-__all__ = ["Handle", "Run", "WorkerContents"]
+__all__ = ["Handle", "Request", "Run", "WorkerContents"]

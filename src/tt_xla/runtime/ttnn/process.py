@@ -33,6 +33,7 @@ from tt_xla.codegen import UTILS
 from tt_xla.codegen.judge import L1_SMALL_BYTES
 from tt_xla.errors import ExecutionError, RuntimeUnavailableError
 from tt_xla.locks import Lock
+from tt_xla.log import logger
 from tt_xla.runtime.observation import WAITS
 from tt_xla.runtime.ttnn import board
 from tt_xla.runtime.ttnn.waiting import LOOK_SECONDS, Waiting
@@ -43,7 +44,8 @@ Message = dict[str, Any]
 """A message to or from the worker: plain data, which either interpreter's pickle can read."""
 
 Ended = Callable[[Message | ExecutionError], None]
-"""Called with the answer to a request that nobody waited for, or with the error that took its place."""
+"""Called with the answer to a request that nobody waited for, or with the error that took its place; not called when
+the answer only says that the results are there."""
 
 _SCRIPT = Path(__file__).with_name("worker.py")
 _STARTING_SECONDS = 120.0
@@ -64,11 +66,15 @@ _KEPT_BYTES = 16 << 20
 _MOST_OUTSTANDING = 64
 """Number of requests that may wait for their answers."""
 
-_ANSWERS = 16
-"""Number of outstanding requests from which the next one reads the answers that have arrived."""
+_ANSWERS = 32
+"""Number of outstanding requests from which the next one reads the answers that have arrived. The worker sends one
+answer for several runs (``ANSWER_EVERY`` of its script)."""
 
 _PROTOCOL = 4
 """Pickle's protocol, which all interpreters that TT-NN supports read."""
+
+_SIZE = struct.Struct("<I")
+"""Size of a message, before its bytes."""
 
 _ALIGNMENT = 64
 """Alignment of tensors in the shared memory, in bytes."""
@@ -105,6 +111,10 @@ class OpenMesh:
     chips: tuple[int, ...] = ()
     """Number of the chip at each position, row-major; empty when TT-NN chooses the chips."""
 
+    def __str__(self) -> str:
+        chips = f" ({', '.join(map(str, self.chips))})" if self.chips else ""
+        return f"{self.shape[0]}x{self.shape[1]} chips{chips}"
+
 
 @dataclass
 class _Running:
@@ -130,6 +140,11 @@ class _Running:
     """The functions that take the answers to requests which the worker has not answered yet, in their order."""
     taken: int = 0
     """Bytes of the shared memory that outstanding requests may still read."""
+    readable: select.poll = field(default_factory=select.poll)
+    """Tells whether the worker has sent something, or has ended."""
+
+    def __post_init__(self) -> None:
+        self.readable.register(self.connection, select.POLLIN)
 
 
 class Worker:
@@ -186,6 +201,12 @@ class Worker:
         has_chips = mesh is None or mesh == self.mesh
         if self.is_running and has_chips and trace_region_bytes <= self.trace_region_bytes:
             return
+        if self.is_running and not has_chips and self.mesh is not None:
+            logger().warning(
+                "TT-NN has one mesh device: its process with %s is replaced by one with %s, and everything is sent "
+                "again. Programs for both that take turns need a process each, with TT_VISIBLE_DEVICES.",
+                *(self.mesh, mesh),
+            )
         if self.is_running and self.before_replacement is not None:
             self.before_replacement()
         elif self._running is not None and self._running.owner == os.getpid():
@@ -240,8 +261,10 @@ class Worker:
         assert running is not None
         failure: BaseException | None = None
         try:
-            self.wait()
-            self._send(running, message | {"tensors": self._put(running, arrays)})
+            if arrays and running.taken > _KEPT_BYTES:
+                self.wait()
+            self._send(running, message, arrays)
+            self._take_all(running)
             while "host" in (answer := self._receive(running)):
                 operands = [self.read(segment) for segment in answer["inputs"]]
                 try:
@@ -251,11 +274,11 @@ class Worker:
                 except Exception as error:
                     self.wait()
                     failure = error
-                    self._send(running, {"do": "answer", "failed": True})
+                    self._send(running, {"do": "answer", "failed": True}, {})
                     continue
                 named = {str(index): array for index, array in enumerate(results)}
                 running.taken = 0
-                self._send(running, {"do": "answer", "arrays": list(self._put(running, named).values())})
+                self._send(running, {"do": "answer"}, named)
         except BaseException:
             self.kill()  # the next message could be the answer to any earlier request
             raise
@@ -277,11 +300,12 @@ class Worker:
         running = self._running
         assert running is not None
         try:
-            if len(running.outstanding) >= _ANSWERS or arrays:
-                self._take_answers(running)
-            if len(running.outstanding) >= _MOST_OUTSTANDING or (arrays and running.taken > _KEPT_BYTES):
+            if len(running.outstanding) >= _ANSWERS:
+                while len(running.outstanding) >= _MOST_OUTSTANDING or running.received or _has_bytes(running, 0):
+                    self._take_answer(running)
+            if arrays and running.taken > _KEPT_BYTES:
                 self.wait()
-            self._send(running, message | {"tensors": self._put(running, arrays)})
+            self._send(running, message, arrays)
         except BaseException:
             self.kill()
             raise
@@ -294,26 +318,30 @@ class Worker:
             ExecutionError: the process crashed or did not answer in time, and was ended.
         """
         running = self._running
+        if running is None or not running.outstanding:
+            return
         try:
-            while running is not None and running.outstanding:
-                self._take_answer(running)
+            self._send(running, {"do": "answer runs"}, {})
+            self._take_all(running)
         except BaseException:
             self.kill()
             raise
-        if running is not None:
-            running.taken = 0
 
-    def _take_answers(self, running: _Running) -> None:
-        """Reads the answers that have arrived."""
-        while running.outstanding and (running.received or _has_bytes(running, 0)):
+    def _take_all(self, running: _Running) -> None:
+        """Reads the answers to all outstanding requests, after another request that has an answer at once."""
+        while running.outstanding:
             self._take_answer(running)
-        if not running.outstanding:
-            running.taken = 0
+        running.taken = 0
 
     def _take_answer(self, running: _Running) -> None:
-        """Reads the next answer."""
+        """Reads the next answer, which may be that of several runs without an error."""
         answer = self._receive(running)
-        running.outstanding.popleft()(answer)
+        outstanding = running.outstanding
+        if "kept" in answer:
+            for _ in range(answer["kept"]):
+                outstanding.popleft()
+        else:
+            outstanding.popleft()(answer)
 
     def read(self, segment: Message) -> Array:
         """Copies an array out of the shared memory. bfloat16 elements become int16, which has their bits."""
@@ -408,25 +436,27 @@ class Worker:
             segments[name] = {"offset": offset, "shape": list(array.shape), "type": kind}
             self.sent_bytes += array.nbytes
             offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
-        if arrays:
-            running.taken = offset
-            memory = _mapped(running, offset)
-            for array, segment in zip(arrays.values(), segments.values(), strict=True):
-                if array.nbytes:
-                    target = np.frombuffer(memory, array.dtype, array.size, segment["offset"])
-                    np.copyto(target.reshape(array.shape), array)
+        running.taken = offset
+        memory = _mapped(running, offset)
+        for array, segment in zip(arrays.values(), segments.values(), strict=True):
+            if array.nbytes:
+                target = np.frombuffer(memory, array.dtype, array.size, segment["offset"])
+                np.copyto(target.reshape(array.shape), array)
         return segments
 
-    def _send(self, running: _Running, message: Message) -> None:
+    def _send(self, running: _Running, message: Message, arrays: Mapping[str, Array]) -> None:
+        """Sends a message, with the segments of its arrays by name."""
+        if arrays:
+            message = {**message, "tensors": self._put(running, arrays)}
         data = pickle.dumps(message, _PROTOCOL)
         try:
-            running.connection.sendall(struct.pack("<I", len(data)) + data)
+            running.connection.sendall(_SIZE.pack(len(data)) + data)
         except OSError:
             raise self._ended(running) from None
 
     def _receive(self, running: _Running) -> Message:
         start = time.perf_counter_ns() if WAITS else 0
-        (size,) = struct.unpack("<I", self._exactly(running, 4))
+        (size,) = _SIZE.unpack(self._exactly(running, 4))
         message = pickle.loads(self._exactly(running, size))
         for observer in WAITS:
             observer(start, time.perf_counter_ns())
@@ -517,9 +547,7 @@ def _mapped(running: _Running, size: int) -> mmap.mmap:
 
 def _has_bytes(running: _Running, seconds: float) -> bool:
     """Returns whether the worker has sent something, or has ended, after at most some seconds."""
-    poll = select.poll()
-    poll.register(running.connection, select.POLLIN)
-    return bool(poll.poll(1e3 * seconds))
+    return bool(running.readable.poll(1e3 * seconds))
 
 
 def _last_output(running: _Running) -> str:

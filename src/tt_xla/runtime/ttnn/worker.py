@@ -4,7 +4,8 @@
 
 SOCKET, MEMORY and LIFELINE are file descriptors. A message is its length in four bytes, then a pickle. Tensors lie in
 MEMORY, which both processes map and grow. Those of a request stay there until its answer, those of an answer until the
-next request. Requests may be sent before earlier ones are answered, and are answered in their order.
+next request. Requests may be sent before earlier ones are answered, and are answered in their order. Runs whose results
+all stay have one answer for several of them, at the latest before the answer to another request.
 LIFELINE closes when the other process ends; then this process ends too, whatever TT-NN is doing. MODE is ``mock`` when
 TT-NN only checks calls and computes nothing. MESH is JSON: shape and fabric config of a mesh device, or null for one
 chip.
@@ -30,6 +31,9 @@ import socket
 import struct
 import sys
 import time
+
+SIZE = struct.Struct("<I")
+"""Size of a message, before its bytes."""
 
 CLOSING_SECONDS = 3.0
 """Time that the device has to close after the other process has ended."""
@@ -72,13 +76,15 @@ import ttnn  # noqa: E402
 
 if __name__ == "__main__":
     from worker_contents import Contents, Prepared, widened  # beside this script
+    from worker_inputs import Inputs
     from worker_program import DEFAULTS, KEPT, MODULE, Ended, HostFailed, Lacking, Program
 else:
     from tt_xla.runtime.ttnn.worker_contents import Contents, Prepared, widened
+    from tt_xla.runtime.ttnn.worker_inputs import Inputs
     from tt_xla.runtime.ttnn.worker_program import DEFAULTS, KEPT, MODULE, Ended, HostFailed, Lacking, Program
 
-FRAMED_KEPT = struct.pack("<I", len(data := pickle.dumps(KEPT, 4))) + data
-"""The answer to most runs, as it is sent."""
+ANSWER_EVERY = 16
+"""Number of runs whose results all stay that have one answer."""
 
 
 class Memory:
@@ -126,6 +132,8 @@ class Worker:
     def __init__(self, connection, memory, utils, trace_region_bytes, l1_small_bytes, mode, mesh):
         self.connection, self.memory, self.utils_file = connection, Memory(memory), utils
         self.sent, self.received = bytearray(), bytearray()
+        self.kept = 0
+        """Number of runs that are done, and that no answer has told of."""
         self.programs = {}
         self.contents = {}
         """Contents of tensors that outlive a run, by number."""
@@ -135,8 +143,11 @@ class Worker:
         self.chip = None
         """One chip of the mesh device, for programs for one chip; None until the first one is loaded."""
         self.chips = 1
+        self.inputs = None
+        """Writes arguments beside the last run; None on a mesh device."""
         if mesh is None:
-            self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, **region)
+            self.device = ttnn.open_device(device_id=0, l1_small_size=l1_small_bytes, num_command_queues=2, **region)
+            self.inputs = Inputs(self.device)
         else:
             rows, columns = mesh["shape"]
             self.chips = rows * columns
@@ -162,6 +173,7 @@ class Worker:
         self.programs.clear()
         self.contents.clear()
         self.prepared.keep(())
+        self.inputs = None
         if self.mesh is None:
             ttnn.close_device(self.device)
             return
@@ -181,10 +193,23 @@ class Worker:
     def send(self, message):
         """Sends a message before this process waits for another one. Answers to several requests go together."""
         if message is KEPT:
-            self.sent += FRAMED_KEPT
+            self.kept += 1
+            if self.kept == ANSWER_EVERY:
+                self.answer_runs()
             return
+        self.answer_runs()
+        self.put(message)
+
+    def answer_runs(self):
+        """Sends the answer to all runs that are done."""
+        if self.kept:
+            self.put({"kept": self.kept})
+            self.kept = 0
+
+    def put(self, message):
+        """Puts a message behind those that are to be sent."""
         data = pickle.dumps(message, 4)
-        self.sent += struct.pack("<I", len(data)) + data
+        self.sent += SIZE.pack(len(data)) + data
 
     def receive(self):
         """Returns the next message, or None when the other process has ended."""
@@ -199,7 +224,7 @@ class Worker:
     def receive_more(self):
         """Receives bytes, before which the answers are sent if none have come. Returns False at their end."""
         try:
-            chunk = self.connection.recv(1 << 16, socket.MSG_DONTWAIT)
+            chunk = self.connection.recv(1 << 16, socket.MSG_DONTWAIT if self.sent else 0)
         except BlockingIOError:
             self.connection.sendall(self.sent)
             self.sent.clear()
@@ -214,7 +239,7 @@ class Worker:
             message = self.receive()
             if message is None:
                 raise Ended
-            if message["do"] == "answer":
+            if message.get("do") == "answer":
                 return message
             self.serve(message)
 
@@ -222,15 +247,18 @@ class Worker:
         """Handles one request and sends the answer."""
         program = self.programs.get(message.get("program"))
         try:
-            if message["do"] == "load":
+            if program is not None and "do" not in message:
+                message = DEFAULTS | message
+                self.take(message)
+                self.send(program.run(message))
+            elif message["do"] == "load":
+                message = {"tensors": {}} | message
                 self.programs[message["program"]] = Program(self, message)
                 self.send({"loaded": True})
             elif message["do"] == "fetch":
                 self.send(self.fetched(message["numbers"]))
             else:
-                message = DEFAULTS | message
-                self.take(message)
-                self.send(program.run(message))
+                self.answer_runs()
         except HostFailed:
             self.send({"failed": True})
         except Ended:

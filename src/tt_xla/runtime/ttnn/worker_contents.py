@@ -9,6 +9,11 @@ import functools
 import numpy
 import ttnn
 
+if __package__:
+    from tt_xla.runtime.ttnn.worker_inputs import LEAST_BYTES, MOST_BYTES
+else:
+    from worker_inputs import LEAST_BYTES, MOST_BYTES  # beside it
+
 
 def widened(bits):
     """Returns bfloat16 elements, given as their bits, as float32."""
@@ -35,15 +40,35 @@ class Contents:
         self.shard = None
         """Tensor of several chips, and numbers of the chips that have these elements; None without such a tensor."""
 
-    def tensor(self, utils, dtype, layout, device, memory_config):
-        """Returns the tensor with these properties; it is made if there is none."""
+    def tensor(self, utils, dtype, layout, device, memory_config, inputs=None):
+        """Returns the tensor with these properties; it is made if there is none.
+
+        Args:
+            utils: the helpers.
+            dtype: data type.
+            layout: layout.
+            device: the device.
+            memory_config: where the tensor lies on the device; None on the host.
+            inputs: writes large arguments beside the last run; None to write them after it.
+        """
         for place, tensor in self.made:
             if place is device and has_form(tensor, dtype, layout, memory_config):
                 return tensor
-        tensor = utils.tensor(self.elements(utils), dtype, layout, device, memory_config)
+        elements = self.elements(utils)
+        if inputs is not None and memory_config is not None and LEAST_BYTES <= elements.nbytes <= MOST_BYTES:
+            tensor = inputs.tensor(self, utils.tensor(elements, dtype, layout), elements.nbytes, memory_config)
+        else:
+            tensor = utils.tensor(elements, dtype, layout, device, memory_config)
         self.made.append((device, tensor))
         self.array = None
         return tensor
+
+    def on_device(self, device, dtype, layout):
+        """Returns a tensor in the device's DRAM with these properties, which can be copied there; None without one."""
+        for place, tensor in self.made:
+            if place is device and has_form(tensor, dtype, layout, ttnn.DRAM_MEMORY_CONFIG):
+                return tensor
+        return None
 
     def elements(self, utils):
         """Returns the elements as an array, floats as float32."""

@@ -59,6 +59,8 @@ class Program:
         self.device = worker.device_for(message["mesh"])
         self.shards = message["shards"]
         """For each argument that is not one tensor for all chips: the name of each chip's tensor."""
+        self.staged = frozenset(message["staged"])
+        """Names of the arguments that traces alone read, out of slots."""
         self.results = message["results"]
         """Number of the result and of its chips for each tensor of an answer; None if each result is one tensor."""
         self.bound = {name: Contents(worker.memory.read(segment)) for name, segment in message["tensors"].items()}
@@ -72,12 +74,16 @@ class Program:
         self.traces = []
         self.names = set()
         """Names of the arguments that the source loaded since the last run began."""
+        self.loaded = {}
+        """Names of the tensors that the source loaded since then, by id."""
         self.weight_names = set()
         """Names of the arguments that the source loads as weights."""
         self.weight_ids = set()
         """The ids of the tensors of the weights."""
         self.lacking = {}
         """Numbers of contents that are not there, by the names of the arguments that are bound to them."""
+        self.loads_weights = False
+        """Whether the source is loading weights now."""
         self.prepares = False
         """Whether const-eval functions must run again, as arguments of theirs have changed."""
         self.prepared = None
@@ -130,11 +136,15 @@ class Program:
         """
         self.names.add(name)
         form = dtype, layout, device is None
-        for own, tensor in self.tensors.get(name, ()):
-            if own == form:
-                return tensor
-        tensor = self.new_tensor(name, dtype, layout, device, memory_config)
-        self.tensors.setdefault(name, []).append((form, tensor))
+        tensor = next((tensor for own, tensor in self.tensors.get(name, ()) if own == form), None)
+        if tensor is None:
+            tensor = self.new_tensor(name, dtype, layout, device, memory_config)
+            self.tensors.setdefault(name, []).append((form, tensor))
+        if (inputs := self.worker.inputs) is not None:
+            inputs.reads(tensor)
+            if self.loads_weights and inputs.has(tensor):
+                tensor = ttnn.clone(tensor)
+        self.loaded[id(tensor)] = name
         return tensor
 
     def passed_or_ones(self, name, shape, dtype, layout, device=None, memory_config=None):
@@ -147,7 +157,10 @@ class Program:
         """Returns a new tensor of an argument or constant."""
         names = self.shards.get(name)
         if names is None or len(set(names)) == 1:
-            return self.contents(names[0] if names else name).tensor(self.utils, dtype, layout, device, memory_config)
+            contents = self.contents(names[0] if names else name)
+            tensor = contents.on_device(self.device, dtype, layout) if name in self.staged else None
+            inputs = None if self.loads_weights or self.folder else self.worker.inputs
+            return tensor or contents.tensor(self.utils, dtype, layout, device, memory_config, inputs)
         tensor = tensor_of_shards([self.contents(shard) for shard in names])
         if tensor is not None and has_form(tensor, dtype, layout, memory_config):
             return tensor
@@ -177,9 +190,7 @@ class Program:
     def bind(self, message):
         """Binds arguments to the contents that a request names or passes."""
         contents, bind, user = self.worker.contents, message["bind"], message["program"]
-        passed = {name: segment for name, segment in message["tensors"].items() if not name.isdigit()}
         self.forget(bind)
-        self.forget(passed)
         for name, number in bind.items():
             found = contents.get(number)
             if found is None:
@@ -190,8 +201,10 @@ class Program:
                 found.users = {(user, name)}
             else:
                 found.users.add((user, name))
-        for name, segment in passed.items():
-            self.bound[name] = Contents(self.worker.memory.read(segment))
+        for name, segment in message["tensors"].items():
+            if not name.isdigit():
+                self.forget((name,))
+                self.bound[name] = Contents(self.worker.memory.read(segment))
         for name in message["consumed"]:
             contents.pop(bind[name], None)
         for number in self.lacking.values():
@@ -222,12 +235,15 @@ class Program:
     def run(self, message):
         """Runs the program once and returns the answer."""
         self.names.clear()
+        self.loaded.clear()
         self.prepares = self.prepares or message["prepare"]
         try:
             self.bind(message)
             return self.computed(message)
         finally:
             self.forget(message["passing"])
+            if self.worker.inputs is not None:
+                self.worker.inputs.end_run()
 
     def computed(self, message):
         """Runs the program with the arguments that are bound, and returns the answer."""
@@ -238,9 +254,12 @@ class Program:
         results = self.forward(device, weights, *inputs)
         if not isinstance(results, (list, tuple)):
             raise TypeError(f"forward returned {type(results).__name__}, not a list of tensors")
-        sent = self.answered(results, message)
-        if message["keep"] and not prepares and not message["profile"]:
-            return KEPT
+        self.check_count(results)
+        if message["keep"]:
+            self.keep(results, message)
+            if not prepares and not message["profile"]:
+                return KEPT
+        sent = [] if message["keep"] else self.answered(results)
         answer = {"prepared": prepares, "types": [kind for _, kind in sent]}
         answer |= {} if before is None else {"predicted_us": device.predicted_us - before}
         answer["device_us"] = self.worker.measured() if message["profile"] else None
@@ -251,7 +270,11 @@ class Program:
         """Returns the weights with the results of const-eval functions, and whether these were computed anew."""
         if self.weights is not None and not self.prepares and not self.folder:
             return dict(self.weights), False
-        weights = self.module["load_weights"](self.device)
+        self.loads_weights = True
+        try:
+            weights = self.module["load_weights"](self.device)
+        finally:
+            self.loads_weights = False
         self.weight_names = set(self.names)
         changed = self.folder and self.names & {name.partition(".")[0] for name in message["tensors"]}
         prepares = "const_eval" in self.module and bool(self.prepares or self.prepared is None or changed)
@@ -266,41 +289,46 @@ class Program:
         self.weight_ids = {id(tensor) for tensor in self.weights.values()}
         return dict(self.weights), prepares
 
-    def answered(self, results, message):
-        """Keeps the results if a request asks for that. Returns the arrays and data types of what is sent."""
-        places = [(number, ()) for number in range(len(results))] if self.results is None else self.results
-        if self.results is not None and len(results) != (count := 1 + max((each[0] for each in places), default=-1)):
+    def check_count(self, results):
+        """Raises an error if a program for a mesh did not return the results whose shards the chips have."""
+        if self.results is None:
+            return
+        count = 1 + max((number for number, _ in self.results), default=-1)
+        if len(results) != count:
             raise TypeError(f"forward returned {len(results)} results; the model has {count}")
-        if message["keep"]:
-            self.keep(results, places, message)
-            return []
+
+    def answered(self, results):
+        """Returns the arrays and data types of what is sent."""
         if self.results is None:
             return [(array_in_own_type(self.utils, result), data_type(result)) for result in results]
         chips = [self.utils.shards_of(result, self.worker.chips) for result in results]
-        return [(self.utils.array_of(chips[number][of[0]]), data_type(results[number])) for number, of in places]
+        return [(self.utils.array_of(chips[number][of[0]]), data_type(results[number])) for number, of in self.results]
 
-    def keep(self, results, places, message):
+    def keep(self, results, message):
         """Keeps the results under the numbers that a request names."""
-        held, own = self.held_tensors(message["consumed"]), []
+        held, own, inputs = self.held_tensors(message["consumed"]), [], self.worker.inputs
         for result in results:
-            if id(result) in held and not isinstance(result, (list, numpy.ndarray)):
-                result = ttnn.clone(result)
+            if not isinstance(result, (list, numpy.ndarray)):
+                is_held = id(result) in held or id(result) in self.weight_ids
+                if is_held or (inputs is not None and inputs.is_alias(result)):
+                    result = ttnn.clone(result)
             own.append(result)
             held.add(id(result))
         contents, device, chips = self.worker.contents, self.device, self.worker.chips
-        for number, (index, of) in zip(message["keep"], places, strict=True):
+        if self.results is None:
+            for number, result in zip(message["keep"], own, strict=True):
+                contents[number] = kept(result, device, (), chips, self.utils)
+            return
+        for number, (index, of) in zip(message["keep"], self.results, strict=True):
             contents[number] = kept(own[index], device, of, chips, self.utils)
 
     def held_tensors(self, consumed):
-        """Returns the ids of the tensors that a kept result must not be: somebody else reads or writes them.
+        """Returns the ids of the tensors beside the weights that a kept result must not be: others read or write them.
 
-        A result can be a weight, or what this run has loaded beside the weights.
+        A result can be what this run has loaded, or a slot of a trace.
         """
-        held = set(self.weight_ids)
-        names = {self.argument_of.get(name, name) for name in consumed}
-        for name in self.names:
-            if name not in names:
-                held.update([id(tensor) for _, tensor in self.tensors.get(name, ())])
+        names = {self.argument_of.get(name, name) for name in consumed} if consumed else ()
+        held = {key for key, name in self.loaded.items() if name not in names}
         for trace in self.traces:
             held.update(map(id, trace.slots or ()))
         return held
@@ -317,5 +345,5 @@ class Program:
         answer = self.worker.ask({"host": name, "inputs": segments})
         if "failed" in answer:
             raise HostFailed
-        arrays = [self.worker.memory.read(segment) for segment in answer["arrays"]]
+        arrays = [self.worker.memory.read(segment) for segment in answer.get("tensors", {}).values()]
         return [self.utils.held(array, dtype) for array, dtype in zip(arrays, output_dtypes, strict=True)]

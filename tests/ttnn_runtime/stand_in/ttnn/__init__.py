@@ -6,6 +6,7 @@ Each call appends a line to the file that ``STAND_IN_LOG`` names. ``STAND_IN_TAN
 
 import enum
 import functools
+import itertools
 import os
 import pathlib
 import shutil
@@ -57,6 +58,10 @@ class Tensor:
             raise TypeError("__init__(): incompatible function arguments")  # as the real one says
         self.array, self.dtype, self.layout, self.place = array, data_type, layout, place
         self.shards, self.config = shards, config
+        self.number = next(_numbers)
+
+    def buffer_address(self):
+        return self.array.__array_interface__["data"][0]
 
     shape = property(lambda self: self.array.shape)
 
@@ -73,6 +78,7 @@ class Tensor:
         return array
 
 
+_numbers = itertools.count()
 _recorded = None
 _traces = {}
 _programs_us = []
@@ -113,6 +119,9 @@ def _op(compute):
 
         shards = None if first.shards is None else [on_chip(chip) for chip in range(len(first.shards))]
         result = Tensor(again(), first.dtype, first.layout, first.place, shards, config)
+        for operand in (*tensors, *keywords.values()):
+            if isinstance(operand, Tensor):
+                _say(f"read {operand.number}")
         _programs_us.append(2.0)
         if _recorded is not None:
             _recorded.append((result, again))
@@ -234,10 +243,13 @@ def to_device(tensor, device, memory_config=None):
     _say("to_device")
     chips = getattr(device, "chips", 1)  # tests of single functions pass a text as the device
     shards = [tensor.array] * chips if tensor.shards is None and chips > 1 else tensor.shards
-    return _changed(tensor, place=StorageType.DEVICE, shards=shards, config=memory_config)
+    result = _changed(tensor, place=StorageType.DEVICE, shards=shards, config=memory_config)
+    _say(f"write {result.number} 0")
+    return result
 
 
 def from_device(tensor):
+    _say("from_device")
     return _changed(tensor, place=StorageType.HOST)
 
 
@@ -246,7 +258,8 @@ def full(shape, value, dtype, layout, device, memory_config=None):
 
 
 def empty(shape, dtype, layout, device, memory_config):
-    return Tensor(numpy.zeros(shape, numpy.float32), dtype, layout, StorageType.DEVICE)
+    array = numpy.zeros(shape, _NUMPY.get(dtype, numpy.float32))
+    return Tensor(array, dtype, layout, StorageType.DEVICE, config=memory_config)
 
 
 def fill_cache(cache, tensor, batch):
@@ -261,7 +274,17 @@ def copy(source, target):
 
 
 def copy_host_to_device_tensor(source, target, cq_id=0):
-    target.array = source.array
+    _say(f"write {target.number} {cq_id}")
+    numpy.copyto(target.array, source.array)
+
+
+def record_event(device, cq_id=0):
+    _say(f"record {(event := next(_numbers))} {cq_id}")
+    return event
+
+
+def wait_for_event(cq_id, event):
+    _say(f"wait {event} {cq_id}")
 
 
 def deallocate(tensor, force=False):
@@ -291,7 +314,7 @@ def release_trace(device, trace):
     _traces[trace] = []
 
 
-def open_device(device_id, l1_small_size=0, trace_region_size=0):
+def open_device(device_id, l1_small_size=0, trace_region_size=0, num_command_queues=1):
     _say(f"open_device {trace_region_size}")
     if os.environ.get("STAND_IN_NO_DEVICE"):
         raise RuntimeError("no device")
