@@ -71,7 +71,6 @@ OF_THE_PROCESS = {
     },
     "restored by the block that sets it, in its thread": {
         "torch.device.kinds._SILENCE",
-        "torch.distributed.process_group._IN_PROGRAM",
         "torch.private.aot_cache._ACTIVE",
         "torch.private.dynamo_patches._CURRENT",
         "torch.private.patches._COMPILATION",

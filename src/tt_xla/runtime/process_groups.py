@@ -5,13 +5,35 @@ A program contains only the name of a group. The front end registers each group 
 
 from __future__ import annotations
 
+import contextlib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import Protocol
 
 import torch
 
 from tt_xla.errors import ExecutionError
+
+_OF_DEVICE: ContextVar[bool] = ContextVar("of_device", default=False)
+
+
+@contextlib.contextmanager
+def exchanging_for_device() -> Iterator[None]:
+    """Within it, CPU tensors that a process group exchanges are contents of the device's: a program has them there.
+
+    Other ranks may exchange theirs as tensors of the device.
+    """
+    token = _OF_DEVICE.set(True)
+    try:
+        yield
+    finally:
+        _OF_DEVICE.reset(token)
+
+
+def exchanges_for_device() -> bool:
+    """Returns whether this is within :func:`exchanging_for_device`."""
+    return _OF_DEVICE.get()
 
 
 class ProcessGroup(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -20,6 +21,8 @@ from tt_xla.frontends.torch.lowering import is_lowered, source_line
 from tt_xla.frontends.torch.numbers import number
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import OpOverload
+from tt_xla.frontends.torch.trees import tree_leaves
+from tt_xla.runtime.process_groups import exchanging_for_device
 
 
 @dataclass(eq=False)
@@ -306,8 +309,10 @@ def _run_on_host(node: Node, values: dict[Node, Any]) -> Any:
             kwargs["device"] = torch.device("cpu")
         if not is_transfer(node):
             host_ops.record(str(target), location=source_line(node))
+    results = tree_leaves(node.meta.get("val"))
+    is_ours = any(isinstance(result, torch.Tensor) and result.device.type == DEVICE_TYPE for result in results)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), exchanging_for_device() if is_ours else contextlib.nullcontext():
             return target(*args, **kwargs)
     except Exception as error:
         error.add_note(

@@ -104,7 +104,7 @@ class TTNNExecutable(Executable):
         """:attr:`Worker.generation` of the process that has loaded the program; 0 for none."""
         self._profiles = False
         """Whether the worker, which was started for that, measures the time of the kernels."""
-        self._bound: list[tuple[torch.Tensor, Version] | None] = []
+        self._last_arguments: list[tuple[weakref.ref[torch.Tensor], Version] | None] = []
         """For each argument from the host, the caller's tensor and its version in the last run; None for others."""
         self._numbers: list[int | None] = []
         """Number of the contents that the worker has for each argument; None for none."""
@@ -322,11 +322,11 @@ class TTNNExecutable(Executable):
     ) -> None:
         """Adds an argument to a request: a result on the card, or ``converted``, which comes from the host."""
         tensor, is_written = tensors[position], position in self._written_positions
-        self._bound[position] = None
+        self._last_arguments[position] = None
         if converted is not None:
             number = self._pass(request, position, *converted)
             if number is not None and not is_written:
-                self._bound[position] = tensor, version
+                self._last_arguments[position] = weakref.ref(tensor), version
         else:
             number = tensor.number
             if is_written:
@@ -346,8 +346,10 @@ class TTNNExecutable(Executable):
         """Returns the positions of the arguments that are not those tensors of the last run with the same contents."""
         return [
             position
-            for position, (tensor, version, last) in enumerate(zip(tensors, versions, self._bound, strict=True))
-            if last is None or tensor is not last[0] or version != last[1]
+            for position, (tensor, version, last) in enumerate(
+                zip(tensors, versions, self._last_arguments, strict=True)
+            )
+            if last is None or last[0]() is not tensor or version != last[1]
         ]
 
     def _pass(self, request: Request, position: int, tensor: torch.Tensor, token: Token) -> int | None:
@@ -369,13 +371,13 @@ class TTNNExecutable(Executable):
     def _unbind(self) -> None:
         """Has the next run bind all arguments."""
         count = len(self.program.arguments)
-        self._bound, self._numbers = [None] * count, [None] * count
+        self._last_arguments, self._numbers = [None] * count, [None] * count
 
     def forget(self, version: int) -> None:
         super().forget(version)
-        for position, last in enumerate(self._bound):
+        for position, last in enumerate(self._last_arguments):
             if last is not None and last[1] == version:
-                self._bound[position] = None
+                self._last_arguments[position] = None
 
     def ran(self, answer: Mapping[str, Any]) -> None:
         """Notes what the worker says of a run."""

@@ -100,7 +100,7 @@ def losses(exchange, compiled=False):
     if compiled:
         model.experts.compile(backend=BACKEND)
         model.exchange = torch.compile(exchange, backend=BACKEND)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, foreach=False)
     generator = torch.Generator().manual_seed(1 + RANK)
     found = []
     for _ in range(3):

@@ -43,7 +43,7 @@ COLLECTIVES = {
     "in programs": [
         [
             *["all_reduce"] * 6,
-            *("broadcast", "all_gather", "reduce_scatter", "reduce_scatter", "all_gather", "broadcast"),
+            *("broadcast", "all_gather", "reduce_scatter", "reduce_scatter", "all_to_all", "all_gather", "broadcast"),
             *("all_reduce", "all_reduce", "all_gather", "reduce_scatter", "all_reduce"),
             *["all_reduce"] * 20,
         ]

@@ -12,7 +12,6 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -32,9 +31,6 @@ from tt_xla.ir.ranks import rows_of
 from tt_xla.runtime import process_groups
 
 Tensors = Sequence[torch.Tensor]
-
-_IN_PROGRAM: ContextVar[bool] = ContextVar("in_program", default=False)
-"""Whether a program of this context calls a collective, so that its tensors are those of the device."""
 
 
 class ProcessGroupTT(dist.ProcessGroup):
@@ -103,7 +99,7 @@ class ProcessGroupTT(dist.ProcessGroup):
         which has no tensors, is of the device.
         """
         on_cpu = bool(tensors) and all(tensor.device.type != chips.DEVICE_TYPE for tensor in tensors)
-        return self._of_cpu if on_cpu and not _IN_PROGRAM.get() else self._of_device
+        return self._of_cpu if on_cpu and not process_groups.exchanges_for_device() else self._of_device
 
     def allreduce(self, tensors: Tensors, opts: Any = None) -> Any:
         op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
@@ -289,15 +285,12 @@ class ProcessGroupTT(dist.ProcessGroup):
         The other ranks may call the same one eagerly.
         """
         _check_chips()
-        token = _IN_PROGRAM.set(True)
-        try:
+        with process_groups.exchanging_for_device():
             if sent:
                 return self._uneven(tensor, sent, received, rows_of(received))
             if self._sizes is not None:
                 return self._uneven(tensor, *self._sizes, len(tensor))
             return self._of_program(kind, tensor, reduction, root, silicon=silicon)
-        finally:
-            _IN_PROGRAM.reset(token)
 
     def _of_program(self, kind: str, tensor: torch.Tensor, reduction: str, root: int, *, silicon: bool) -> torch.Tensor:
         if kind == "all_reduce":
