@@ -11,6 +11,9 @@ bench: $(STAMP) ## measure compile times and run times
 bench-step: $(STAMP) ## compare a training step with eager torch, in docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.training_step --document docs/benchmarks.md
 
+bench-models: $(STAMP) ## compare thirty models of four libraries with eager and inductor, in docs/benchmarks.md
+	@$(BIN)/python -m benchmarks.real_models --document docs/benchmarks.md
+
 bench-generation: $(STAMP) ## compare generate of transformers and a JAX decoder with eager and inductor, in docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.generation --document docs/benchmarks.md
 

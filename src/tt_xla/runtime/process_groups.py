@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextvars import ContextVar
 from typing import Protocol
 
@@ -19,7 +19,7 @@ _OF_DEVICE: ContextVar[bool] = ContextVar("of_device", default=False)
 
 
 @contextlib.contextmanager
-def exchanging_for_device() -> Iterator[None]:
+def exchanging_for_device() -> Generator[None]:
     """Within it, CPU tensors that a process group exchanges are contents of the device's: a program has them there.
 
     Other ranks may exchange theirs as tensors of the device.
