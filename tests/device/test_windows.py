@@ -137,10 +137,10 @@ def test_a_convolution_that_onednn_does_not_end_is_computed_in_float32(run_op, m
     np.testing.assert_allclose(result.double().numpy(), exact, rtol=2.0**-8, atol=2.0**-8)
 
 
-@pytest.mark.parametrize("numerics", ["silicon", "exact"])
+@pytest.mark.parametrize(("numerics", "fidelity"), [("silicon", "hifi4"), ("exact", "hifi4"), ("silicon", "hifi3")])
 @pytest.mark.parametrize("activation", [None, "relu", "silu"])
 def test_where_the_cpu_does_not_multiply_bfloat16_convolutions_are_in_float32(
-    run_op, monkeypatch, activation, numerics
+    run_op, monkeypatch, activation, numerics, fidelity
 ):
     """Torch's own convolution of bfloat16 takes ten times as long there."""
     monkeypatch.setattr(onednn, "available", lambda dtype=BF16: dtype is torch.float32)
@@ -164,6 +164,7 @@ def test_where_the_cpu_does_not_multiply_bfloat16_convolutions_are_in_float32(
             (1, 6, 6, 8),
             **attributes,
             conv2d_config=config,
+            compute_config={"math_fidelity": fidelity},
             numerics=numerics,
         )
     exact = torch.from_numpy(convolve(x.double().numpy(), weight.double().numpy(), (1, 1), (1, 1, 1, 1), (1, 1), 1))

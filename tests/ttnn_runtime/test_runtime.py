@@ -120,6 +120,13 @@ def test_a_trace_is_recorded_once_and_again_for_other_weights(stand_in: StandIn)
     assert (other["release_trace"], other["begin_trace_capture"]) == (1, 1)
 
 
+def test_two_views_of_one_version_are_two_arguments(stand_in: StandIn) -> None:
+    executable, (x, w) = loaded(), inputs()
+    both = torch.cat([x, x / 2])
+    for part in (both[: len(x)], both[len(x) :]):
+        torch.testing.assert_close(executable.run([part, w], [5, 7])[0], torch.tan(part @ w.exp()))
+
+
 def test_a_trace_takes_a_result_into_its_slot_on_the_device(stand_in: StandIn) -> None:
     executable, (x, w) = loaded(enable_trace=True, optimization_level=1), inputs()
     kept = [*executable.run_keeping([x, w], [None, 7])]

@@ -36,7 +36,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the files of a profile show."""
+    """The contents of a profile's files."""
 
     kernel_calls: Mapping[int, Sequence[Kernel]]
     """The kernel calls of each device, by its number."""
@@ -46,7 +46,7 @@ class Contents:
     error: str
     """Error that ended the script early; empty if none did."""
     done: str
-    """What the script did until then, in words."""
+    """A description of what the script did until then."""
 
 
 def profile(

@@ -1,10 +1,13 @@
 """Ops on few integers that the host has run when they are called; others are recorded."""
 
+import types
+
 import pytest
 import torch
 
 from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.backend import compiled_programs
+from tt_xla.frontends.torch.device import integers
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
 
@@ -69,8 +72,26 @@ def test_writes_are_seen_through_views_and_by_programs():
 
 def test_a_result_has_memory_of_its_own():
     x = _ids("tt")
-    for copy in (x.clone(), x.to(torch.int64, copy=True), x.reshape(-1).contiguous().clone(), x[0].clone()):
-        copy.fill_(5)
+    for copy in (
+        x.clone(),
+        x.to(torch.int64, copy=True),
+        x.reshape(-1).contiguous().clone(),
+        x[0].clone(),
+    ):
+        copy += 5
+    assert torch.equal(x.cpu(), _ids("cpu"))
+
+
+def test_an_op_that_returns_its_operand_gets_a_copy():
+    class Same:
+        namespace = "aten"
+
+        def __call__(self, x):
+            return x
+
+    x = _ids("tt")
+    copy = integers.run(types.SimpleNamespace(op=Same(), writes=[]), (x,), {}, None)
+    copy.fill_(5)
     assert torch.equal(x.cpu(), _ids("cpu"))
 
 

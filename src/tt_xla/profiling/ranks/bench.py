@@ -55,7 +55,7 @@ class RanksBench:
     links: tuple[LinkLine, ...]
     """The links in use, the one that bounds the exchanges first."""
     partial: str
-    """What ended the script early; empty if nothing did."""
+    """The error that ended the script early; empty if none did."""
 
     @property
     def longest(self) -> RankLine:

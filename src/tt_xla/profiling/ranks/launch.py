@@ -33,7 +33,7 @@ class Ranks:
     ranks: list[Rank]
     """The ranks that left a recording, in order."""
     error: str
-    """What ended the first rank that ended early, with its number; empty if none did."""
+    """The error of the first rank that ended early, with its number; empty if none did."""
 
     @property
     def system(self) -> str:

@@ -33,10 +33,6 @@ _FACTORIES = {aten.arange.start_step, aten.full.default, aten.ones.default, aten
 _MAX_FORMS = 4096
 
 
-class _Elsewhere(Exception):
-    """An operand is not few integers that the host has. (A tensor without contents raises NotImplementedError.)"""
-
-
 def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip: int | None) -> Any:
     """Computes an op that draws nothing and returns no view.
 
@@ -56,7 +52,7 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip:
     try:
         hosts = [_host(arg, form, tensors) for arg in args]
         options = {name: _host(value, form, tensors) for name, value in kwargs.items()} if kwargs else kwargs
-    except (_Elsewhere, NotImplementedError):
+    except NotImplementedError:
         return NotImplemented
     key = tuple(form)
     takes = own.integer_forms.get(key)
@@ -87,8 +83,8 @@ def _host(argument: Any, form: list[Any], tensors: list[Tensor]) -> Any:
         tensors: tensors of the device; is extended.
 
     Raises:
-        _Elsewhere: the argument has other tensors.
-        NotImplementedError: it has a tensor without contents.
+        NotImplementedError: the argument has tensors of another kind, as :func:`buffer_of` raises for those without
+            contents.
     """
     kind = type(argument)
     if kind is int or kind is bool or argument is None:
@@ -97,13 +93,13 @@ def _host(argument: Any, form: list[Any], tensors: list[Tensor]) -> Any:
     if isinstance(argument, Tensor):
         dtype = argument.dtype
         if dtype not in _INTEGERS or argument.numel() > MAX_INTEGERS:
-            raise _Elsewhere
+            raise NotImplementedError
         form.append(dtype)
         if argument.is_cpu and not argument.dim():  # mixes with tensors of any device
             return argument
         buffer = buffer_of(argument)
         if not buffer.is_on_host:
-            raise _Elsewhere
+            raise NotImplementedError
         tensors.append(argument)
         return buffer.alias(argument)
     if kind is list or kind is tuple:
