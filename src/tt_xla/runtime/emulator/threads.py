@@ -51,7 +51,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
         batch = [*torch.broadcast_shapes(batch, other_batch)]
         a, b = a.expand(*batch, rows, inner), b.expand(*batch, inner, columns)
     count = math.prod(batch)
-    if count >= _MIN_MATRICES_IF_LARGE:
+    if count >= _MIN_MATRICES:
         return _product(a, b, count)
     pairs = zip(a.reshape(-1, rows, inner), b.reshape(-1, inner, columns), strict=True)
     return torch.stack([_in_blocks(*pair) for pair in pairs]).view(*batch, rows, columns)
