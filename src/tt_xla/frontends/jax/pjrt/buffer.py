@@ -353,15 +353,16 @@ def from_host(args: Any) -> None:
     device = args.device or library.object_of(args.client).devices[0].handle
     where = place(args.memory or library.object_of(device).memories[0])
     layout = _asked_layout(args.device_layout, dims)
-    where.check(math.prod(dims) * dtype.itemsize)
-    if not math.prod(dims):
-        tensor = torch.empty(dims, dtype=dtype)
-    else:
-        strides = integers_at(args.byte_strides, args.num_byte_strides) or _dense(dtype.itemsize, dims)
+    nbytes = math.prod(dims) * dtype.itemsize
+    where.check(nbytes)
+    tensor = torch.empty(dims, dtype=dtype)
+    dense = _dense(dtype.itemsize, dims)
+    strides = [*integers_at(args.byte_strides, args.num_byte_strides)] or dense
+    if strides == dense:
+        ctypes.memmove(tensor.data_ptr(), args.data, nbytes)
+    elif nbytes:
         source = _strided(args.data, dtype.itemsize, dims, strides)
-        elements = np.empty(dims, source.dtype)
-        np.copyto(elements, source)
-        tensor = torch.from_numpy(elements).view(dtype)
+        np.copyto(_strided(tensor.data_ptr(), dtype.itemsize, dims, dense), source)
     handle = where.new_handle(tensor, args.type, layout, where.answers(args.type, tuple(dims), layout))
     args.done_with_host_buffer = library.EVENT
     args.buffer = handle
