@@ -133,7 +133,13 @@ LIBRARIES: dict[str, dict[str, Callable[[], ModelAndInputs]]] = {
         "GPT-2, 64": _transformers("GPT2Config", "GPT2LMHeadModel", _ids(1, 64, **_PREFILL)),
         "Llama, 4 layers, 64": _transformers("LlamaConfig", "LlamaForCausalLM", _ids(1, 64, **_PREFILL), **_DECODER),
         "Gemma, 4 layers, 64": _transformers(
-            "GemmaConfig", "GemmaForCausalLM", _ids(1, 64, **_PREFILL), **_DECODER, num_attention_heads=8, head_dim=64
+            "GemmaConfig",
+            "GemmaForCausalLM",
+            _ids(1, 64, **_PREFILL),
+            **_DECODER,
+            num_attention_heads=8,
+            num_key_value_heads=8,
+            head_dim=64,
         ),
         "Mixtral, 4 layers, 32": _transformers(
             "MixtralConfig", "MixtralForCausalLM", _ids(1, 32, **_PREFILL), **_DECODER, num_local_experts=4
