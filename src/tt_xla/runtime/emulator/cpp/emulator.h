@@ -46,9 +46,15 @@ static inline float product(float x, float y) { return x * y; }
 static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
 
 // Extrema are NaN if one number is.
-static inline float larger(float x, float y) { return x != x || x > y ? x : y; }
+static inline float larger(float x, float y) {
+  const float most = x > y ? x : y;
+  return x != x ? x : most;
+}
 static inline int32_t larger(int32_t x, int32_t y) { return std::max(x, y); }
-static inline float smaller(float x, float y) { return x != x || x < y ? x : y; }
+static inline float smaller(float x, float y) {
+  const float least = x < y ? x : y;
+  return x != x ? x : least;
+}
 static inline int32_t smaller(int32_t x, int32_t y) { return std::min(x, y); }
 template <class T> static inline T limited(T x, T low, T high) {
   const T y = x < low ? low : x;
@@ -138,45 +144,61 @@ template <class Op> static inline Lines combined(const Lines& x, const Lines& y)
   for (int i = 0; i < LANES; ++i) z.lane[i] = Op::of(x.lane[i], y.lane[i]);
   return z;
 }
-// The lines from x on; at(i) is line i.
-template <class Op, class At> static Lines tree(const At& at, long from, long count) {
-  if (count == 1) return at(from);
-  if (count == 2) return combined<Op>(at(from), at(from + 1));
-  if (count == 4)
-    return combined<Op>(combined<Op>(at(from), at(from + 1)), combined<Op>(at(from + 2), at(from + 3)));
-  long half = 1;
-  while (half * 2 < count) half *= 2;
-  return combined<Op>(tree<Op>(at, from, half), tree<Op>(at, from + half, count - half));
-}
+// Sums of lines in pairs of neighbours, each of as many lines as those after it together, or more.
+template <class Op> struct Pairs {
+  Lines sums[64];
+  int count = 0;
+  // Adds the number-th line, from 1, or the number-th sum of so many lines each.
+  void add(const Lines& line, long number) {
+    for (sums[count++] = line; number % 2 == 0; number /= 2) join();
+  }
+  void join() {
+    --count;
+    sums[count - 1] = combined<Op>(sums[count - 1], sums[count]);
+  }
+  Lines all() {
+    while (count > 1) join();
+    return sums[0];
+  }
+};
 template <class Op> static inline float folded(Lines x) {
   for (int half = LANES / 2; half; half /= 2)
     for (int i = 0; i < half; ++i) x.lane[i] = Op::of(x.lane[i], x.lane[i + half]);
   return x.lane[0];
 }
+// Of eight lines side by side.
+template <class Op> static inline Lines eight(const float* x) {
+  Lines four[4], two[2];
+  for (int j = 0; j < 4; ++j)
+    for (int i = 0; i < LANES; ++i) four[j].lane[i] = Op::of(x[2 * j * LANES + i], x[(2 * j + 1) * LANES + i]);
+  for (int j = 0; j < 2; ++j) two[j] = combined<Op>(four[2 * j], four[2 * j + 1]);
+  return combined<Op>(two[0], two[1]);
+}
 // Of n numbers side by side.
 template <class Op> static float reduced(const float* x, long n) {
   if (!n) return Op::neutral;
-  const long whole = n / LANES, rest = n % LANES;
-  Lines last;
-  for (int i = 0; i < LANES; ++i) last.lane[i] = i < rest ? x[whole * LANES + i] : Op::neutral;
-  const auto line = [&](long i) {
-    Lines l = last;
-    if (i < whole) std::memcpy(&l, x + i * LANES, sizeof l);
-    return l;
-  };
-  return folded<Op>(tree<Op>(line, 0, whole + (rest != 0)));
+  const long together = n / (8 * LANES), before = together * 8 * LANES;
+  Pairs<Op> pairs;
+  for (long j = 0; j < together; ++j) pairs.add(eight<Op>(x + j * 8 * LANES), j + 1);
+  for (long from = before; from < n; from += LANES) {
+    Lines line;
+    for (int i = 0; i < LANES; ++i) line.lane[i] = from + i < n ? x[from + i] : Op::neutral;
+    pairs.add(line, (from - before) / LANES + 1);
+  }
+  return folded<Op>(pairs.all());
 }
 // Of `columns` columns side by side, at most LANES, n numbers that lie `row` apart, in the same order.
 template <class Op> static inline void reduced_few(const float* x, long row, long n, long columns, float* to) {
   Lines lane[LANES];
   for (int i = 0; i < LANES; ++i) {
-    const auto line = [&](long j) {
-      Lines l;
-      for (int c = 0; c < LANES; ++c) l.lane[c] = Op::neutral;
-      if (j * LANES + i < n) std::memcpy(&l, x + (j * LANES + i) * row, columns * sizeof(float));
-      return l;
-    };
-    lane[i] = tree<Op>(line, 0, std::max((n + LANES - 1) / LANES, 1L));
+    Pairs<Op> pairs;
+    for (long from = 0; from == 0 || from < n; from += LANES) {
+      Lines line;
+      for (int c = 0; c < LANES; ++c) line.lane[c] = Op::neutral;
+      if (from + i < n) std::memcpy(&line, x + (from + i) * row, columns * sizeof(float));
+      pairs.add(line, from / LANES + 1);
+    }
+    lane[i] = pairs.all();
   }
   for (int half = LANES / 2; half; half /= 2)
     for (int i = 0; i < half; ++i) lane[i] = combined<Op>(lane[i], lane[i + half]);

@@ -285,7 +285,7 @@ def _emit_layer_norm(
     rows: RowWriter, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
 ) -> None:
     named, length = _normalized(rows, context, inputs), context.result.shape[-1]
-    mean = f"{rows.reduce('Plus', rows.read(named['input']))} / {length}.0f"
+    mean = f"{rows.reduce_value('Plus', named['input'])} / {length}.0f"
     centred = rows.hidden(f"{rows.read(named['input'])} - {mean}")
     squares = rows.reduce("Plus", f"{rows.read(centred)} * {rows.read(centred)}")
     factor = f"(1.0f / std::sqrt({squares} / {length}.0f + {_epsilon(attributes)}))"
@@ -295,9 +295,9 @@ def _emit_layer_norm(
 def _emit_softmax(
     rows: RowWriter, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
 ) -> None:
-    most = rows.reduce("Most", rows.read(inputs[0]))
+    most = rows.reduce_value("Most", inputs[0])
     power = rows.hidden(f"exponential({rows.read(inputs[0])} - {most})")
-    total = rows.reduce("Plus", rows.read(power))
+    total = rows.reduce_value("Plus", power)
     rows.assign(result, f"{rows.read(power)} * (1.0f / {total})", context.dtype)
 
 
@@ -317,7 +317,7 @@ def _emit_reduction(
     rows: RowWriter, context: Context, attributes: Mapping[str, Any], inputs: Sequence[int], result: int
 ) -> None:
     op, finished = _REDUCTIONS[context.op]
-    total = rows.reduce(op, rows.read(inputs[0]))
+    total = rows.reduce_value(op, inputs[0])
     rows.keep_of_row(result, finished.format(total, _spec(context, "input").shape[-1]), context.dtype)
 
 
