@@ -469,7 +469,22 @@ def nan(f):
     return [narrow, wide, chosen, *seen, bits, x]
 
 
+def before_a_library(f):
+    """Returns large products of what was computed row by row, and one such value itself."""
+    x, weight = f.argument((64, 256), "f32"), f.argument((256, 512), "f32")
+    values = [f.op(f"ttnn.{name}", (64, 256), "f32", input=x) for name in ("exp", "neg", "abs", "sigmoid")]
+    first, second, third, fourth = (f.op("ttnn.add", (64, 256), "f32", lhs=each, rhs=x) for each in values)
+    hifi2 = {"compute_config": {"math_fidelity": "hifi2"}}
+
+    def product(a, **attributes):
+        return f.op("ttnn.matmul", (64, 512), "f32", attributes, a=a, b=weight)
+
+    exact = product(second, **hifi2)
+    return [product(first), exact, product(third), product(third, **hifi2), product(fourth), fourth]
+
+
 CASES = {
+    "before a library": before_a_library,
     "nan": nan,
     "maxima bf16": maxima("bf16"),
     "maxima f32": maxima("f32"),
@@ -554,6 +569,17 @@ def test_fused_kernels_have_the_bits_of_the_calls(load, name):
         copies = [tensor.clone() for tensor in inputs]
         same_bits(run(compiled, inputs), run(plain, copies))
         same_bits(inputs, copies)
+
+
+@needs_compiler
+def test_what_a_library_multiplies_is_cut_where_it_is_computed(load):
+    compiled = load(CASES["before a library"])
+    for seed in range(3):
+        run(compiled, samples(compiled, seed))
+    (made,) = compiled.fused.plans.values()
+    (fusion,) = made.fusions
+    assert [*fusion.cut.values()] == [11, 7, 11]
+    assert set(fusion.cut) < set(fusion.outputs)
 
 
 def test_every_nan_that_is_seen_has_the_same_bits_and_integers_keep_theirs(load):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tt_xla.errors import ExecutionError
-from tt_xla.runtime.emulator.matrix_unit import significant
+from tt_xla.runtime.emulator.matrix_unit import mark_cut, significant
 
 pytestmark = pytest.mark.quick
 
@@ -38,6 +38,14 @@ def rounded(x: np.ndarray) -> torch.Tensor:
 def test_significant_bits(dtype: Any, bits: int) -> None:
     x = samples(1000, dtype=dtype)
     assert np.array_equal(significant(x, bits).double().numpy(), cut(x, bits))
+
+
+def test_what_was_cut_before_is_not_cut_again():
+    x = significant(torch.randn(40), 11)
+    mark_cut(x, 11)
+    assert significant(x, 11) is x
+    assert np.array_equal(significant(x, 7).double().numpy(), cut(x, 7))
+    assert significant(x.view(5, 8), 11) is not x
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])

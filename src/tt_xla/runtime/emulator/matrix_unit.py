@@ -38,9 +38,19 @@ K_STEP = 32
 """Elements of the inner dimension, one tile's, that a 16-bit accumulator adds between two roundings."""
 
 
+_KEPT = "tt_significant_bits"
+"""Attribute of a tensor that was computed with no more significant bits than this."""
+
+
 def significant(tensor: torch.Tensor, bits: int) -> torch.Tensor:
     """Clears all but the first ``bits`` significant bits, the hidden one included, of float32 or bfloat16."""
     return cutter(tensor.dtype, bits)(tensor)
+
+
+def mark_cut(tensor: torch.Tensor, bits: int) -> None:
+    """Has :func:`significant` return a tensor as it is: all but its first ``bits`` significant bits are clear, and
+    nobody writes to it."""
+    setattr(tensor, _KEPT, bits)
 
 
 @functools.cache
@@ -50,7 +60,13 @@ def cutter(dtype: torch.dtype, bits: int) -> Callable[[torch.Tensor], torch.Tens
     if bits >= width:
         return lambda tensor: tensor
     mask, bitwise_and = _mask(view, width - bits), torch.bitwise_and
-    return lambda tensor: bitwise_and(tensor.view(view), mask).view(dtype)
+
+    def cut(tensor: torch.Tensor) -> torch.Tensor:
+        if getattr(tensor, _KEPT, width) <= bits:
+            return tensor
+        return bitwise_and(tensor.view(view), mask).view(dtype)
+
+    return cut
 
 
 def mask_of(bits: int) -> int:
@@ -79,6 +95,19 @@ def fidelity(config: Mapping[str, Any] | None) -> str:
 def keeps_float32(config: Mapping[str, Any] | None) -> bool:
     """Whether the accumulator has 32 bits."""
     return (config or {}).get("fp32_dest_acc_en") is not False
+
+
+def activation_bits(op: str, operand: str, attributes: Mapping[str, Any], *, silicon: bool) -> int:
+    """Returns the significant bits of a float32 that an op reads of an operand: fewer than 24 only if it is the
+    activations of one product."""
+    config = attributes.get("compute_config")
+    if _ACTIVATIONS.get(op) != operand or not is_one_product(config, silicon=silicon):
+        return SIGNIFICANT[torch.float32]
+    return source_bits(config, silicon=silicon)[0]
+
+
+_ACTIVATIONS = {"ttnn.linear": "a", "ttnn.matmul": "a", "ttnn.conv2d": "input"}
+"""Operand with the activations, by op."""
 
 
 def is_one_product(config: Mapping[str, Any] | None, *, silicon: bool) -> bool:

@@ -35,7 +35,8 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
         return with_prepared(input, convolution.prepared(weight), bias)  # in one order, oneDNN adds in one order
 
     def with_prepared(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        return flattened(convolution(geometry.input_image(input), weight, geometry.row(bias, context))).reshape(shape)
+        image = geometry.input_image(convolution.cut(input))
+        return flattened(convolution(image, weight, geometry.row(bias, context))).reshape(shape)
 
     return Weighted(call, convolution.prepared, with_prepared, convolution.restored)
 
@@ -66,6 +67,10 @@ class _Convolution:
         if takes and self._taps is None and (ends or not narrow):
             self._onednn = onednn.Convolution(geometry.image_shape, padding, stride, dilation, groups, activation)
 
+    def cut(self, input: Tensor) -> Tensor:
+        """Returns the input as the matrix unit's registers hold it."""
+        return matrix_unit.significant(input, self._input_bits)
+
     def sources(self, weight: Tensor) -> Tensor:
         """Returns the weight OIHW as the matrix unit's registers hold it."""
         return row_major(matrix_unit.significant(self._geometry.oihw(weight), self._weight_bits).to(self._dtype))
@@ -80,8 +85,14 @@ class _Convolution:
         return onednn.plain(prepared).to(self._weights_dtype)
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """Returns the result, NCHW; the weight is one of :meth:`sources` or :meth:`prepared`."""
-        x = matrix_unit.significant(x, self._input_bits).to(self._dtype)
+        """Returns the result, NCHW.
+
+        Args:
+            x: the image, from what :meth:`cut` returned.
+            weight: one of :meth:`sources` or :meth:`prepared`.
+            bias: the bias of each channel.
+        """
+        x = x.to(self._dtype)
         bias = None if bias is None else bias.to(self._dtype)
         if self._onednn is not None:
             return self._onednn(x, weight, bias)

@@ -28,6 +28,7 @@ def call({tensors}):
 {body}
         if function(inputs({pointers}), outputs({results}), {arena}):
             return apart(one_by_one({tensors}), results)
+{marks}
     except Exception as error:
         failed(error)
         return apart(one_by_one({tensors}), results)
@@ -113,6 +114,7 @@ def fused_call(
     one_by_one: Callable[..., Any],
     failed: Callable[[Exception], None],
     prepared: Mapping[int, Any] = MappingProxyType({}),
+    marks: Mapping[int, Callable[[torch.Tensor], None]] = MappingProxyType({}),
 ) -> Callable[..., Any]:
     """Returns the call of a fused kernel, which makes the calls of its steps where it cannot compute them.
 
@@ -126,6 +128,7 @@ def fused_call(
             outside of its tensor, which is an error there.
         failed: takes an error of the call.
         prepared: calls whose prepared weights stand for inputs, by position.
+        marks: functions that take results once they are computed, by position.
     """
     tensors, outputs = [f"a{n}" for n in range(len(inputs))], [f"o{n}" for n in range(len(results))]
     names: dict[str, Any] = {f"d{position}": operand.dtype for position, operand in enumerate(results)}
@@ -148,11 +151,13 @@ def fused_call(
         pointers=", ".join(f"{name}.data_ptr()" for name in read),
         results=", ".join(f"{name}.data_ptr()" for name in outputs),
         returned=", ".join(outputs) or "()",
+        marks="\n".join(f"        m{position}({outputs[position]})" for position in marks),
         arena="address" if isinstance(arena, torch.Tensor) else "arena().data_ptr()",
     )
     if isinstance(arena, torch.Tensor):
         names["address"] = arena.data_ptr()
     names |= {"function": function, "one_by_one": one_by_one, "failed": failed, "arena": arena}
+    names |= {f"m{position}": mark for position, mark in marks.items()}
     names |= {"apart": _apart, "results": results, "empty": torch.empty_strided}
     names |= {"inputs": ctypes.c_void_p * len(inputs), "outputs": ctypes.c_void_p * len(results)}
     exec(_python(text), names)

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from tt_xla.runtime.binding import Step
+from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, View, contiguous, loops
 from tt_xla.runtime.emulator.fused.ops import UNITS, VIEWS, emit_product, is_view
-from tt_xla.runtime.emulator.fused.row_writer import GRAIN, RowWriter
+from tt_xla.runtime.emulator.fused.row_writer import GRAIN, Output, RowWriter
 from tt_xla.runtime.emulator.fused.rows import MOVES, domain_of, emit
 
 _ALIGNMENT = 64
@@ -127,6 +128,7 @@ class FunctionWriter:
         outputs: values that leave, and how their tensors lie.
         panels: positions of the products whose second operand comes as weights in panels.
         units: the units of the library.
+        cut: significant bits that are read of an output, by value.
     """
 
     def __init__(
@@ -136,8 +138,12 @@ class FunctionWriter:
         outputs: Sequence[tuple[int, Operand]],
         panels: Collection[int],
         units: Units,
+        cut: Mapping[int, int],
     ) -> None:
         self._steps = steps
+        self._to_cut = cut
+        self.cut: dict[int, int] = {}
+        """Outputs of which only the bits that are read leave, once :meth:`lines` was called."""
         self._panels, self._units = panels, units
         self._arena = Arena()
         self._places: dict[int, Place] = {
@@ -353,11 +359,15 @@ class FunctionWriter:
         targets: Mapping[int, Place],
     ) -> str:
         parameters, named, arguments = _parameters(places)
-        outputs: list[tuple[int, Operand, str]] = []
+        outputs: list[Output] = []
         for position, (value, target) in enumerate(targets.items()):
             parameters.append(f"void* const o{position}")
             arguments.append(target.pointer)
-            outputs.append((numbers[value], target.operand, f"o{position}"))
+            mask = None
+            if value in self._to_cut and target is self._outputs[value] and not rows.is_of_row(numbers[value]):
+                self.cut[value] = self._to_cut[value]
+                mask = matrix_unit.mask_of(self.cut[value])
+            outputs.append(Output(numbers[value], target.operand, f"o{position}", mask))
         body = rows.lines([place.pointer for place in named], outputs)
         return self._units.call(parameters, body, arguments)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ import torch
 
 from tt_xla.ir.program import Instruction
 from tt_xla.runtime.binding import Code, Linked, Step
+from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.context import Call
 from tt_xla.runtime.emulator.fused.build import Build
 from tt_xla.runtime.emulator.fused.calls import FUSED, fused_call
@@ -48,6 +49,8 @@ class Fusion:
     """Calls that prepare weights, by the position of the weights among the inputs."""
     arena_bytes: int = 0
     """Bytes of memory that the fused kernel computes in, once it is written."""
+    cut: dict[int, int] = field(default_factory=lambda: {})
+    """Significant bits of the outputs that leave with no others, by value."""
 
 
 def brought_together(steps: Sequence[Step], keys: Sequence[object]) -> list[int]:
@@ -248,11 +251,31 @@ class Plan:
         fusion.inputs = tuple(inputs[place] for place in kept)
         operands = [(named[place], self._operands[inputs[place]]) for place in kept]
         outputs = [(value, self._operands[value]) for value in fusion.outputs]
-        writer = FunctionWriter(inside, operands, outputs, panels, units)
+        writer = FunctionWriter(inside, operands, outputs, panels, units, self._read_bits(fusion, read))
         lines = writer.lines()
-        fusion.arena_bytes = writer.arena_bytes
+        fusion.arena_bytes, fusion.cut = writer.arena_bytes, writer.cut
         head = f'extern "C" long {name}(const void* const* a, void* const* o, char* arena) {{'
         return "\n".join([head, *lines, "}\n"])
+
+    def _read_bits(self, fusion: Fusion, inside: Collection[int]) -> dict[int, int]:
+        """Returns the significant bits that later steps read of outputs, where these are not all.
+
+        Args:
+            fusion: the fused kernel.
+            inside: values that its own steps read.
+        """
+        bits: dict[int, set[int]] = {}
+        for step in self._code.steps[fusion.end :]:
+            for position, value in enumerate(step.inputs):
+                bits.setdefault(value, set()).add(_significant(step, position))
+        whole = matrix_unit.SIGNIFICANT[torch.float32]
+        inside = {*inside, *self._code.results}
+        found = {value: max(bits.get(value, {whole})) for value in fusion.outputs if value not in inside}
+        return {
+            value: most
+            for value, most in found.items()
+            if most < whole and self._operands[value].dtype is torch.float32
+        }
 
     def compiled(self, build: Build, prefix: str, arena: Callable[[], torch.Tensor]) -> Linked:
         """Returns the function with one call for each fused kernel.
@@ -271,7 +294,11 @@ class Plan:
             own = fusion.arena_bytes <= _OWN_ARENA
             memory = torch.empty(fusion.arena_bytes, dtype=torch.uint8, device="cpu") if own else arena
             one_by_one = self._one_by_one(fusion)
-            call = fused_call(function, inputs, outputs, memory, one_by_one, self._failed, fusion.prepared)
+            marks = {
+                fusion.outputs.index(value): functools.partial(matrix_unit.mark_cut, bits=bits)
+                for value, bits in fusion.cut.items()
+            }
+            call = fused_call(function, inputs, outputs, memory, one_by_one, self._failed, fusion.prepared, marks)
             steps += [*self._code.steps[position : fusion.start], _step(fusion, self._code.steps)]
             calls += [*self._calls[position : fusion.start], call]
             position = fusion.end
@@ -301,6 +328,14 @@ class Plan:
             return results if several else results[0]
 
         return call
+
+
+def _significant(step: Step, position: int) -> int:
+    """Returns the significant bits of a float32 that a step reads of one of its inputs."""
+    if step.context is None or len(step.context.operands) != len(step.inputs):
+        return matrix_unit.SIGNIFICANT[torch.float32]
+    context, operand = step.context, [*step.context.operands][position]
+    return matrix_unit.activation_bits(context.op, operand, step.instruction.attributes, silicon=context.silicon)
 
 
 def _written(step: Step) -> Sequence[int]:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
+
 from tt_xla.ir.layout import DataType
 from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Shape
 
@@ -34,6 +36,20 @@ class _Phase:
     """C++ statements after the loop, which finish reductions."""
     in_halves: bool = False
     """Whether the two halves of the row have loops of their own."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A value that leaves: its number, how it is to lie in memory, and a C++ pointer to that memory.
+
+    One with an element for each row has a last dimension of 1. ``mask`` are the bits of a float32 that are stored; None
+    for all.
+    """
+
+    value: int
+    operand: Operand
+    pointer: str
+    mask: int | None = None
 
 
 class RowWriter:
@@ -116,9 +132,25 @@ class RowWriter:
         name = f"t{len(self._terms)}"
         self._terms.append(name)
         self._phases[-1].lines.append((None, f"{name}[j] = {term};"))
-        self._phases[-1].after.append(f"const float k{name} = reduced<{op}>({name}, {self._domain[-1]});")
+        return self._end_phase(op, name)
+
+    def reduce_value(self, op: str, value: int) -> str:
+        """Ends the phase with a reduction of a value's row, as :meth:`reduce` does; where the row lies side by side in
+        floats it is not copied."""
+        value = self._root(value)
+        if value in self._phase_of and self._kinds[value] == "float":
+            self._buffered.add(value)
+            return self._end_phase(op, _name("b", value))
+        for position, (input_value, operand) in enumerate(self._inputs):
+            if input_value == value and operand.dtype is torch.float32 and self._strides(operand)[-1] == 1:
+                return self._end_phase(op, f"x{position}")
+        return self.reduce(op, self.read(value))
+
+    def _end_phase(self, op: str, row: str) -> str:
+        name = f"k{len(self._phases)}"
+        self._phases[-1].after.append(f"const float {name} = reduced<{op}>({row}, {self._domain[-1]});")
         self._phases.append(_Phase())
-        return f"k{name}"
+        return name
 
     def keep_of_row(self, result: int, expression: str, dtype: DataType) -> None:
         """Defines ``result``, which has one element for each row, by a C++ expression of what was reduced."""
@@ -159,13 +191,12 @@ class RowWriter:
         self._buffered.add(value)
         return f"{_name('b', value)}[{index}]"
 
-    def lines(self, pointers: Sequence[str], outputs: Sequence[tuple[int, Operand, str]]) -> list[str]:
+    def lines(self, pointers: Sequence[str], outputs: Sequence[Output]) -> list[str]:
         """Returns the loops.
 
         Args:
             pointers: C++ pointers to the inputs, in the order of :meth:`take`.
-            outputs: values that are computed here and leave, and C++ pointers to their memory. Values with one element
-                for each row have a last dimension of 1.
+            outputs: values that are computed here and leave.
         """
         rows = self._domain[:-1] or (1,)
         shared = math.prod(self._domain) > GRAIN and math.prod(rows) > 1
@@ -188,13 +219,13 @@ class RowWriter:
                 self._pointer("const ", f"x{index}", pointer, operand)
                 for index, ((_, operand), pointer) in enumerate(zip(self._inputs, pointers, strict=True))
             ),
-            *(self._pointer("", f"y{index}", pointer, operand) for index, (_, operand, pointer) in enumerate(outputs)),
+            *(self._pointer("", f"y{index}", each.pointer, each.operand) for index, each in enumerate(outputs)),
             *declared,
             *(line for phase in range(len(self._phases)) for line in self._phase_lines(phase, outputs)),
             *(
-                f"store(*y{position}, {self._reduced[self._root(value)]});"
-                for position, (value, _, _) in enumerate(outputs)
-                if self._root(value) in self._reduced
+                f"store(*y{position}, {self._reduced[self._root(each.value)]});"
+                for position, each in enumerate(outputs)
+                if self._root(each.value) in self._reduced
             ),
             "}",
         ]
@@ -214,20 +245,25 @@ class RowWriter:
         steps = [f" + i{dim} * {step}L" for dim, step in enumerate(self._strides(operand)[:-1]) if step]
         return f"{const}{c_type}* const {name} = ({const}{c_type}*){pointer}{''.join(steps)};"
 
-    def _phase_lines(self, index: int, outputs: Sequence[tuple[int, Operand, str]]) -> list[str]:
+    def _stored(self, position: int, output: Output) -> str:
+        """Returns the statement that stores a value's element."""
+        value = self._root(output.value)
+        to, own = f"y{position}[j * {self._strides(output.operand)[-1]}]", _name("v", value)
+        if output.mask is None:
+            return f"{'keep' if value in self._moved else 'store'}({to}, {own});"
+        return f"keep({to}, cut({own if value in self._moved else f'one_nan({own})'}, 0x{output.mask:08x}u));"
+
+    def _phase_lines(self, index: int, outputs: Sequence[Output]) -> list[str]:
         phase, length = self._phases[index], self._domain[-1]
-        stored = [(position, self._root(value), operand) for position, (value, operand, _) in enumerate(outputs)]
         inside: list[str] = []
         for value, line in phase.lines:
             inside.append(line)
-            if value is not None and value in self._buffered:
+            if value is None:
+                continue
+            if value in self._buffered:
                 inside.append(f"{_name('b', value)}[j] = {_name('v', value)};")
-            store = "keep" if value in self._moved else "store"
-            inside += [
-                f"{store}(y{position}[j * {self._strides(operand)[-1]}], {_name('v', value)});"
-                for position, root, operand in stored
-                if value is not None and root == value
-            ]
+            own = [pair for pair in enumerate(outputs) if self._root(pair[1].value) == value]
+            inside += [self._stored(*pair) for pair in own]
         if not inside:
             return phase.after
         alone = math.prod(self._domain[:-1]) == 1 and length > GRAIN and not phase.after and not self._buffered
