@@ -18,7 +18,7 @@ import tt_torch
 from tt_xla.codegen.generator import MOST_PARAMETERS, generate
 from tt_xla.compiler import compile_module, parse_module
 from tt_xla.errors import MalformedModuleError
-from tt_xla.ir.program import Program
+from tt_xla.ir.program import FunctionKind, Program, Role
 from tt_xla.options import CompileOptions
 from tt_xla.target import load_target
 from tt_xla.tools.cli import cli
@@ -103,10 +103,18 @@ def test_an_argument_that_is_written_in_place_is_its_next_contents() -> None:
     assert "updates = {0: 1}\n" in generate(program).main
 
 
-def test_a_parameter_keeps_its_contents() -> None:
+def test_a_donated_parameter_is_an_input() -> None:
+    """What depends on it is computed in each call."""
     text = """func.func @main(%x: tensor<4xf32>,
       %w: tensor<4xf32> {tf.aliasing_output = 0 : i32, ttcore.argument_type = "parameter"}) -> tensor<4xf32> {
-  %0 = stablehlo.add %x, %w : tensor<4xf32>
-  return %0 : tensor<4xf32>
+  %0 = stablehlo.tanh %w : tensor<4xf32>
+  %1 = stablehlo.add %x, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
 }"""
-    assert "updates" not in generate(compiled(text)).main
+    program = compiled(text)
+    assert [argument.role for argument in program.arguments] == [Role.INPUT, Role.INPUT]
+    assert [function.kind for function in program.functions] == [FunctionKind.FORWARD]
+    assert "updates = {1: 0}\n" in generate(program).main
+    kept = compiled(text.replace("tf.aliasing_output = 0 : i32, ", ""))
+    assert kept.arguments[1].role is Role.PARAMETER
+    assert "updates" not in generate(kept).main

@@ -166,6 +166,23 @@ def compared(path: Path, capsys: pytest.CaptureFixture[str], *tolerance: str) ->
     return int(end.value.code or 0), json.loads(shown.out)
 
 
+@pytest.mark.usefixtures("stand_in")
+def test_compare_passes_the_arguments_that_a_program_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text("""\
+func.func @main(%a: tensor<64xf32>, %b: tensor<4xf32>, %c: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<64xf32>) {
+  %0 = stablehlo.add %c, %c : tensor<32x64xf32>
+  %1 = stablehlo.add %a, %a : tensor<64xf32>
+  return %0, %1 : tensor<32x64xf32>, tensor<64xf32>
+}
+""")
+    status, record = compared(path, capsys)
+    assert status == 0
+    steps = record["instructions"]
+    assert isinstance(steps, list)
+    assert [step["result"] for step in steps if step["op"] == "ttnn.add"] == ["32x64xf32", "64xf32"]
+
+
 def test_compare_names_the_first_op_with_other_values(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

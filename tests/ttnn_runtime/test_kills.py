@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,10 @@ STEP = """func.func public @main(%x: tensor<4x32xf32>) -> (tensor<4x32xf32>, ten
 }"""
 
 
+KILLS_WITHIN_SECONDS = 0.12
+"""Time in which a kill comes; the runs of a round, and reading their results, take about half of it."""
+
+
 def children() -> set[int]:
     """Returns the ids of the processes that this process has started and that have not ended."""
     tasks = Path("/proc/self/task").glob("*/children")
@@ -45,13 +50,15 @@ def kill_at_random_moments(count: int) -> tuple[int, int]:
     (x, w), right, lost = inputs(), 0, 0
     new = torch.rand(1, 2, 32, 32)
     for _ in range(count):
-        model.run([x, w], [None, 7])
+        cache = torch.zeros(1, 2, 64, 32)
+        for program, given in ((model, [x, w]), (step, [x.new_zeros(4, 32)]), (update, [cache, new])):
+            program.run(given, [None] * len(given))  # a new process loads the programs
         pid = model.worker.pid
         assert pid is not None
-        killer = threading.Timer(draw.random() * 0.02, os.kill, (pid, signal.SIGKILL))
+        killer = threading.Timer(draw.random() * KILLS_WITHIN_SECONDS, os.kill, (pid, signal.SIGKILL))
         killer.start()
         pairs: list[tuple[object, torch.Tensor]] = []
-        expected, cache = torch.tan(x @ w.exp()), torch.zeros(1, 2, 64, 32)
+        expected = torch.tan(x @ w.exp())
         with contextlib.suppress(ExecutionError):
             (kept,) = model.run_keeping([x, w], [None, 7])
             (keys,) = update.run_keeping([cache, new], [None, None])
@@ -62,7 +69,6 @@ def kill_at_random_moments(count: int) -> tuple[int, int]:
                 (keys,) = update.run_keeping([keys, new], [None, None], {0})
             cache[:, :, :32] = new.tanh()
             pairs.append((keys, cache))
-        killer.join()
         for handle, wanted in pairs:
             try:
                 result = handle.read()  # type: ignore[attr-defined]
@@ -71,6 +77,9 @@ def kill_at_random_moments(count: int) -> tuple[int, int]:
             else:
                 torch.testing.assert_close(result, wanted, atol=1e-3, rtol=1e-3)
                 right += 1
+        killer.join()
+        while model.worker.pid == pid:
+            time.sleep(0.001)
     launch.close_workers()
     assert children() <= before
     return right, lost

@@ -80,6 +80,13 @@ def test_arguments_are_written_while_the_last_run_computes(stand_in: StandIn) ->
     assert beside == 10
 
 
+def test_mock_mode_accepts_the_calls_of_two_queues(mock_runtime: None) -> None:
+    program = loaded(SUM)
+    for x in arguments(6):
+        (kept,) = program.run_keeping([x], [None])
+        assert torch.equal(kept.read(), torch.zeros(4096, 32))
+
+
 def test_contents_that_outlive_a_run_keep_their_tensor(stand_in: StandIn) -> None:
     program, given = loaded(SUM), arguments(12)
     versions = [lifetimes.new_version() for _ in given]

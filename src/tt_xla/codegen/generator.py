@@ -224,7 +224,7 @@ def _updates(
         result = argument.becomes
         if result is None and argument.written and value in entry.results:
             result = entry.results.index(value)
-        if result is not None and argument.role is Role.INPUT:
+        if result is not None:
             updates[inputs.index(value) if value in inputs else weights[value]] = result
     return updates
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tt_xla.errors import EmptyRecordingError, OptionError
 from tt_xla.profiling.ranks.commands import torchrun_arguments
 from tt_xla.publish import create_folder
 from tt_xla.tools.inputs import Kind
@@ -54,7 +55,6 @@ def bench_command(
     "tt-xla bench torchrun --nproc-per-node 4 SCRIPT" measures all ranks, and says how much of a step is computing, how
     much exchange, and which link bounds it. The files of each rank are in DIR/rank_N.
     """
-    from tt_xla.errors import EmptyRecordingError
     from tt_xla.profiling.bench import measure
     from tt_xla.profiling.bench_files import write_all, write_partial
     from tt_xla.profiling.scripts import run_recorded
@@ -75,23 +75,16 @@ def bench_command(
     try:
         result = measure(recording, steps)
     except EmptyRecordingError as error:
-        early = f"The script ended early ({recording.error}). " if recording.error else ""
         hint = f"The partial recording is in {out}." if write_partial(out, recording) else ""
-        raise EmptyRecordingError(f"{early}{error.message}", hint=hint) from None
+        raise _empty(error, recording.error, hint) from None
     write_all(out, recording, result)
     _show(result)
-    click.echo(f"benchmark: {out}")
-    if as_json:
-        print_json(result.as_dict())
-    if result.partial:
-        click.echo(f"error: the script ended early ({result.partial}); the steps before are in {out}.", err=True)
-        context.exit(1)
+    _end(context, result, out, as_json=as_json)
 
 
 def _bench_ranks(
     context: click.Context, arguments: list[str], steps: int, out: Path, *, predict_only: bool, as_json: bool
 ) -> None:
-    from tt_xla.errors import EmptyRecordingError, OptionError
     from tt_xla.profiling.ranks.bench import measure_ranks
     from tt_xla.profiling.ranks.bench_files import write_ranks
     from tt_xla.profiling.ranks.launch import run_ranks
@@ -109,11 +102,29 @@ def _bench_ranks(
         result = measure_ranks(ranks, timeline, steps)
     except EmptyRecordingError as error:
         write_ranks(out, ranks, timeline, None, steps)
-        early = f"The script ended early ({ranks.error}). " if ranks.error else ""
-        hint = f"{error.hint} The timeline and the table are in {out}.".strip()
-        raise EmptyRecordingError(f"{early}{error.message}", hint=hint) from None
+        raise _empty(error, ranks.error, f"{error.hint} The timeline and the table are in {out}.".strip()) from None
     write_ranks(out, ranks, timeline, result, steps)
     _show_ranks(result)
+    _end(context, result, out, as_json=as_json)
+
+
+def _empty(error: EmptyRecordingError, ending: str, hint: str) -> EmptyRecordingError:
+    """Returns the error for a recording without steady steps.
+
+    Args:
+        error: the reason.
+        ending: the error that ended the script early; empty if none did.
+        hint: what the user has or can do.
+    """
+    early = f"The script ended early ({ending}). " if ending else ""
+    return EmptyRecordingError(f"{early}{error.message}", hint=hint)
+
+
+def _end(context: click.Context, result: Bench | RanksBench, out: Path, *, as_json: bool) -> None:
+    """Names the folder of the files, and prints the result as JSON if asked for.
+
+    The command ends with 1 if the script ended early.
+    """
     click.echo(f"benchmark: {out}")
     if as_json:
         print_json(result.as_dict())

@@ -59,7 +59,8 @@ def _visibility(function: Any) -> str:
 def arguments(function: Any) -> tuple[Argument, ...]:
     """Returns the arguments that an entry function declares.
 
-    An explicit ``ttir.name`` or ``ttcore.argument_type`` goes before the mark of ``tt_jax.mark_parameters``.
+    An explicit ``ttir.name`` or ``ttcore.argument_type`` goes before the mark of ``tt_jax.mark_parameters``. An
+    argument that becomes a result is an input, whatever else is declared.
 
     Raises:
         MalformedModuleError: the name or role of an argument is not one.
@@ -75,6 +76,8 @@ def arguments(function: Any) -> tuple[Argument, ...]:
         if "ttir.name" in attributes:
             name = _name(position, attributes["ttir.name"])
         becomes = _becomes(position, attributes, function.type.results)
+        if becomes is not None:  # it differs in each call, so nothing that depends on it is computed once
+            role = Role.INPUT
         declared.append(Argument(name, role, *_shape_and_dtype(argument.type), becomes=becomes))
     return tuple(declared)
 

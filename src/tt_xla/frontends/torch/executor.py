@@ -105,6 +105,9 @@ class Executor(OutputCode):
         ]
         self._outputs = lowered.outputs
         self._wraps = [_wrapper(*pair) for pair in zip(specs, lowered.orders, strict=True)]
+        makers = [getattr(wrap, "__self__", None) for wrap in self._wraps]
+        self._factories = [each if isinstance(each, TensorFactory) else None for each in makers]
+        """Makes the tensor of each result; None for a result on the CPU."""
         self._needs_no_wrap = not any(self._wraps)
         self._orders = lowered.orders
         self._in_order = [order is None for order in lowered.orders]
@@ -241,13 +244,13 @@ class Executor(OutputCode):
     def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
         """Wraps results that stay in the memory of a card. A donated argument takes the result that it became."""
         results: list[torch.Tensor] = []
-        for handle, wrap, in_order in zip(handles, self._wraps, self._in_order, strict=True):
+        each_result = zip(handles, self._wraps, self._factories, self._in_order, strict=True)
+        for handle, wrap, factory, in_order in each_result:
             written = None if handle.argument is None else donated.get(handle.argument)
-            factory = getattr(wrap, "__self__", None)
             if written is not None and in_order and written.shape == handle.shape and written.dtype is handle.dtype:
                 buffer_of(written).keep(handle, written.untyped_storage().nbytes())
                 results.append(written)
-            elif isinstance(factory, TensorFactory):
+            elif factory is not None:
                 results.append(factory.keep(handle))
             else:
                 results.append(handle.read() if wrap is None else wrap(handle.read()))
@@ -274,15 +277,16 @@ class Executor(OutputCode):
             ordered = tensor if order is None else tensor.permute(order)
             handle = buffer.kept_for(ordered)
             if handle is not None:
-                found[position] = handle
+                if keeping.takes(position, handle):
+                    found[position] = handle
             elif position not in self._written:
                 copies[position] = ordered.detach().clone(memory_format=torch.contiguous_format)
         for position, copy in copies.items():
             if buffer_of(copy).pending:
                 synchronize_for(buffer_of(copy))
-            if (handle := buffer_of(copy).kept_for(copy)) is not None:
+            if (handle := buffer_of(copy).kept_for(copy)) is not None and keeping.takes(position, handle):
                 found[position] = handle
-        return {position: each for position, each in found.items() if keeping.takes(position, each)}
+        return found
 
     def _has_new_placements(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Records the placements of the arguments; returns whether they differ from those of the last call."""

@@ -295,18 +295,23 @@ class TTNNExecutable(Executable):
         """
         self._reader.check_count(tensors, versions)
         changed = self._changed(tensors, versions)
-        gone = [each for each in changed if isinstance(tensors[each], Handle) and not self.takes(each, tensors[each])]
+        hosts, gone = list[int](), list[int]()
+        for position in changed:
+            tensor = tensors[position]
+            if not isinstance(tensor, Handle):
+                hosts.append(position)
+            elif not tensor.is_in(self._contents):
+                gone.append(position)
         if gone:  # with their process, so reading them may be an error
             with settled():
                 tensors = [tensor.read() if position in gone else tensor for position, tensor in enumerate(tensors)]
-            changed = self._changed(tensors, versions)
-        hosts = [position for position in changed if not isinstance(tensors[position], Handle)]
+            return self._bind(tensors, versions, donated)
+        request = Request()
         with settled() if hosts else _NO_CONTEXT:
             # All of them are converted before any counts as sent, because one may be refused.
             converted = {each: self._reader.read_one(each, tensors[each], versions[each]) for each in hosts}
             if self._reader.new_versions:
                 self._watch_new_versions()
-            request = Request()
             for position in changed:
                 self._bind_one(request, position, tensors, versions[position], donated, converted.get(position))
         return request

@@ -83,9 +83,13 @@ class Handle:
 
     def fits(self, contents: WorkerContents, declared: Declared, spec: TensorSpec) -> bool:
         """Returns whether a program of a worker can take this result for an argument."""
-        is_there = self._generation == contents.generation and self.error is None and self._host is None
         is_same = (self.dtype, self.shape) == declared and self.spec.shape == spec.shape
-        return is_same and is_there and self._contents is contents
+        return is_same and self.is_in(contents)
+
+    def is_in(self, contents: WorkerContents) -> bool:
+        """Returns whether the elements are among the contents of a worker's present process, and nowhere else."""
+        is_there = self._generation == contents.generation and self.error is None and self._host is None
+        return is_there and self._contents is contents
 
     def lose(self, reason: str) -> None:
         """Marks the result as gone from the card."""

@@ -83,6 +83,10 @@ else:
     from tt_xla.runtime.ttnn.worker_inputs import Inputs
     from tt_xla.runtime.ttnn.worker_program import DEFAULTS, KEPT, MODULE, Ended, HostFailed, Lacking, Program
 
+NOT_IN_MOCK_MODE = "begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace", "wait_for_event"
+"""Functions that do nothing in mock mode: it records no traces, so a traced function runs each time, and waiting for an
+event crashes it."""
+
 ANSWER_EVERY = 16
 """Number of runs whose results all stay that have one answer."""
 
@@ -156,8 +160,8 @@ class Worker:
             chips = {"physical_device_ids": mesh["chips"]} if mesh["chips"] else {}
             self.device = ttnn.open_mesh_device(shape, l1_small_size=l1_small_bytes, **region, **chips)
         self.utils = self.fresh_utils()
-        if mode == "mock":  # mock mode records no traces; a traced function runs each time
-            for name in ("begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace"):
+        if mode == "mock":
+            for name in NOT_IN_MOCK_MODE:
                 setattr(ttnn, name, lambda *arguments, **keywords: 0)
 
     def device_for(self, on_mesh):

@@ -118,12 +118,13 @@ def compare_with_ttnn(
         OptionError: the program is for several chips.
         TTXLAError: TT-NN is not available, or refuses the program.
     """
-    module, _ = source.module_returning(source.returned)
+    module, values = source.module_returning(source.returned)
     untraced = dataclasses.replace(options, enable_trace=False)
     program = compile_module(module, untraced, load_target(selected_system()))
     if program.mesh is not None:
         raise OptionError("compare --against ttnn takes programs for one chip; this one is for several.")
-    tensors = tensors_of(inputs, program)
+    given = dict(zip(source.arguments, inputs, strict=True))
+    tensors = tensors_of([given[value] for value in values], program)
     on_ttnn, emulated = (_values(program, tensors, kind) for kind in (TTNNExecutable, Executable))
     results = _largest([(emulated[value], on_ttnn[value]) for value in program.functions[0].results])
     return Verdict(_steps(program, emulated, on_ttnn), results, tolerance)

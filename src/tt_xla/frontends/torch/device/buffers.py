@@ -110,14 +110,16 @@ class Buffer:
         value: Value | None = None,
         nbytes: int | None = None,
         chip: int = 0,
+        kept: Kept | None = None,
     ) -> None:
-        """Makes a buffer of a CPU tensor or of a value.
+        """Makes a buffer of a CPU tensor, of a value, or of a result that stays in the memory of a card.
 
         Args:
             host: CPU tensor whose memory the buffer takes over.
             value: contents, when there is no ``host``.
-            nbytes: size of the memory of ``host`` in bytes, where the caller knows it.
+            nbytes: size of the memory of ``host`` in bytes, where the caller knows it, or of ``kept``.
             chip: number of the chip, where ``value`` is on no particular one.
+            kept: the result, whose elements fill the memory in order.
         """
         self.chip = chip
         self._session = own = session.current
@@ -127,12 +129,15 @@ class Buffer:
         self._alias_key: object = None
         self._alias: torch.Tensor | None = None
         self.offloaded: Offloaded | None = None
-        self._kept: Kept | None = None
+        self._kept = kept
         self._was_restored = False
         self._counted_bytes: int | None = None
         own.counters[metrics.TENSORS] += 1
         if host is not None:
             self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
+        elif kept is not None:
+            assert nbytes is not None
+            self._count_bytes(nbytes)
         elif value is not None:
             self._join_chips(value)
             if value.node is not None:

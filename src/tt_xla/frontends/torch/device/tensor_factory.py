@@ -43,9 +43,7 @@ class TensorFactory:
 
     def keep(self, handle: Kept) -> torch.Tensor:
         """Returns a ``tt`` tensor of a result that stays in the memory of a card."""
-        buffer = Buffer(chip=self._chip)
-        buffer.keep(handle, self._nbytes)
-        return self.make(buffer)
+        return self.make(Buffer(kept=handle, nbytes=self._nbytes, chip=self._chip))
 
     def make(self, buffer: Buffer) -> torch.Tensor:
         """Returns a ``tt`` tensor on the buffer's chip, whose whole memory has the contents of the buffer."""
