@@ -14,12 +14,22 @@ with names_of("dynamo"):
     from torch._dynamo.convert_frame import compile_lock
     from torch._dynamo.guards import GuardBuilder
     from torch._dynamo.trace_rules import add as never_trace
+    from torch._dynamo.utils import counters
     from torch._dynamo.variables.builder import VariableBuilder
 
 
 def never_trace_module(name: str) -> None:
     """Makes dynamo run functions of a module, or of a package with this name, as they are."""
     never_trace(name)
+
+
+def count_aot_autograd() -> None:
+    """Tells dynamo that AOTAutograd compiles a graph.
+
+    It looks whether the count grows, and else keeps no metadata of the parts of a graph that it cuts at the buckets of
+    ``DistributedDataParallel``, which their backward passes need.
+    """
+    counters["aot_autograd"]["total"] += 1
 
 
 def treat_as_opaque(kind: type) -> None:
@@ -45,6 +55,7 @@ def guard_as_tensor(kind: type) -> None:
 __all__ = [
     "compile_lock",
     "config",
+    "count_aot_autograd",
     "guard_as_tensor",
     "never_trace_module",
     "treat_as_opaque",
