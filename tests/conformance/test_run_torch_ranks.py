@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from conformance.run_torch_ranks import Suite, adapted, load, mistakes, table
+from conformance.run_torch_ranks import BORROWED, Suite, adapted, load, mistakes, table
 
 CASES = """
 import torch
@@ -100,6 +102,17 @@ def test_table(suite: Suite) -> None:
 def test_failures_are_run_again(suite: Suite) -> None:
     suite.forget_failures("tensor/test_cases.py")
     assert [*suite.outcomes("tensor/test_cases.py", "tt")] == suite.passing("tensor/test_cases.py", "tt")
+
+
+def test_what_tests_import_from_beside_their_folder_is_copied(tmp_path: Path) -> None:
+    tests = tmp_path / "checkout" / "test"
+    for name in ("distributed/test_one.py", BORROWED):
+        (tests / name).parent.mkdir(parents=True)
+        (tests / name).write_text("")
+    suite = Suite(tmp_path / "checkout", tmp_path / "work", ["test_one.py"])
+    assert (suite.copy("tt").parent / BORROWED).exists()
+    suite.run_file("test_one.py", "tt")  # no test has passed with gloo
+    assert not suite.results("test_one.py", "tt").with_suffix(".log").exists()
 
 
 def test_sources_name_the_device() -> None:

@@ -159,6 +159,13 @@ def test_a_function_that_is_assumed_pure_marks_tensors():
     assert torch.equal(marked.cpu(), numbers() + 1)
 
 
+def test_functions_are_compiled_again_for_other_shapes_and_dtypes(mesh):
+    double = torch.compile(lambda x: x * 2, backend="tt")
+    for whole in (numbers(), numbers().to(torch.bfloat16), torch.arange(32.0).view(4, 8)):
+        x = distribute_tensor(whole, mesh, [Shard(0), Replicate()])
+        assert torch.equal(double(x).full_tensor().cpu(), whole * 2)
+
+
 def test_metrics_of_sharded_tensors(mesh):
     met.clear_all()
     x = distribute_tensor(numbers(), mesh, [Shard(0), Replicate()]) + 1

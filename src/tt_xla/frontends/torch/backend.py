@@ -31,9 +31,10 @@ from tt_xla.frontends.torch.graph_cache import caching, take_loaded
 from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.graph_inputs import aot_roles, describe_attributes, describe_inputs
 from tt_xla.frontends.torch.lowering import Argument, RefusedError, lower_to_stablehlo, source_line
-from tt_xla.frontends.torch.private.dynamo import config, never_trace_module
+from tt_xla.frontends.torch.private.dynamo import config, count_aot_autograd, never_trace_module
 from tt_xla.frontends.torch.private.dynamo_patches import current_compilation
 from tt_xla.frontends.torch.private.functorch import aot_module_simplified
+from tt_xla.frontends.torch.private.guards import is_first_call_of_fakes
 from tt_xla.frontends.torch.private.names import optional
 from tt_xla.frontends.torch.private.patches import compiling
 from tt_xla.frontends.torch.rng_state import describe_random_ops
@@ -131,6 +132,7 @@ def tt(
             caching(graph_module, arguments, own, options or {}, is_marked=bool(marks)) as cached,
             _stamping(graph_module),
         ):
+            count_aot_autograd()
             compiled = aot_module_simplified(
                 graph_module,
                 example_inputs,
@@ -147,7 +149,7 @@ def tt(
         is_kept = cached is not None and cached.has_key and direct_graph and not marks
         if (compilation := current_compilation()) is not None:
             compilation.add_graph(direct_graph[0] if is_kept else None)
-        call = direct[0] if direct else compiled
+        call = direct[0] if direct and not is_first_call_of_fakes() else compiled
         call = marking(call, marks) if marks else call
         return _as_module(call, graph_module) if config.repro_after else call
 

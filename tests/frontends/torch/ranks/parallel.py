@@ -88,6 +88,16 @@ def data_parallel_compiled():
     return losses(torch.compile(DistributedDataParallel(model().to(DEVICE)), backend=BACKEND))
 
 
+def data_parallel_compiled_for_several_buckets():
+    """PyTorch cuts the graph where a bucket is full: each layer has one of 1.3 MB."""
+    torch.manual_seed(0)
+    wide = nn.Sequential(nn.Linear(16, 20480), nn.GELU(), nn.Linear(20480, 16)).to(DEVICE)
+    trained = torch.compile(DistributedDataParallel(wide, bucket_cap_mb=1), backend=BACKEND)
+    with torch.no_grad():
+        evaluated = trained(batches(3)[0]).sum().item()
+    return [evaluated, *losses(trained, optimizer=torch.optim.SGD(trained.parameters(), lr=0.001))]
+
+
 def accumulated():
     trained = DistributedDataParallel(model().to(DEVICE))
     first, second, _ = batches(1 + RANK)
@@ -210,6 +220,7 @@ WAYS = (
         data_parallel,
         data_parallel_with_unused_parameters,
         data_parallel_compiled,
+        data_parallel_compiled_for_several_buckets,
         accumulated,
         zero_redundancy,
         fully_sharded,

@@ -9,7 +9,7 @@ import torch
 from launch import begin, report
 
 CHIPS = 4
-SHAPES = ((128, 128), (32, 96), (256, 128), (5, 7), (33,), (2, 3, 64))
+SHAPES = ((128, 128), (32, 96), (256, 128), (5, 7), (33,), (2, 3, 64), (33, 1000), (512, 128))
 
 
 def parts(shape, dtype):

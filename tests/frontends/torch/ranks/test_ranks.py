@@ -65,6 +65,11 @@ def test_sums_have_the_bits_of_a_mesh_in_one_process(tmp_path):
     assert ranks == run("sums.py", tmp_path / "mesh", "mesh", size=1, TTXLA_SYSTEM="n300-llmbox") * 4
 
 
+def test_large_tensors_cross_in_shared_memory_between_ranks_of_one_machine(tmp_path):
+    """One exchange each opens the memory for tensors of the CPU and of the device."""
+    assert run("large.py", tmp_path, size=3, TTXLA_SYSTEM="n300-llmbox") == [[[[], 13], [[], 0], [[], 0]]] * 3
+
+
 def test_compiled_graphs_exchange_within_their_programs(tmp_path):
     """Runs the script twice: the second time, the ranks find programs and graphs on disk."""
     cache = {"TTXLA_CACHE": str(tmp_path / "programs"), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "graphs")}

@@ -22,7 +22,8 @@ from tt_xla.environment import launched_process, variable
 from tt_xla.frontends.torch import processes
 from tt_xla.frontends.torch.device import chips
 from tt_xla.frontends.torch.distributed.eager import EagerPrograms
-from tt_xla.frontends.torch.distributed.reductions import REDUCTIONS, reduced, reduced_part
+from tt_xla.frontends.torch.distributed.reductions import REDUCTIONS, reduced, reduced_part, scattered
+from tt_xla.frontends.torch.distributed.shared_memory import LEAST_BYTES
 from tt_xla.frontends.torch.distributed.transport import Transport
 from tt_xla.frontends.torch.distributed.work import FinishedWork, Message
 from tt_xla.frontends.torch.errors import in_torch_classes
@@ -192,7 +193,7 @@ class ProcessGroupTT(dist.ProcessGroup):
             result = None
             if output.dim() and all(part.shape == output.shape for part in parts):
                 result = self._programs.run("reduce_scatter", torch.cat(given), output.shape, reduction=kind)
-            _write([output], [self._reduced_part(given, output, kind) if result is None else result])
+            _write([output], [self._reduced_part(given, kind) if result is None else result])
         return FinishedWork(output_tensors)
 
     def reduce_scatter_coalesced(self, output_tensors: Tensors, input_tensors: Sequence[Tensors], opts: Any) -> Any:
@@ -211,8 +212,10 @@ class ProcessGroupTT(dist.ProcessGroup):
         self._agree("all_to_all", output_tensors)
         with in_torch_classes():
             transport = self._transport(output_tensors)
-            transport.check_sizes([part.nbytes for part in input_tensors], [out.nbytes for out in output_tensors])
-            received = transport.exchange([*map(_bytes, input_tensors)], [out.nbytes for out in output_tensors])
+            sent = transport.check_sizes(
+                [part.nbytes for part in input_tensors], [out.nbytes for out in output_tensors]
+            )
+            received = transport.exchange([*map(_bytes, input_tensors)], sent)
         _write(output_tensors, [*map(_tensor, received, output_tensors)])
         return FinishedWork(output_tensors)
 
@@ -297,7 +300,7 @@ class ProcessGroupTT(dist.ProcessGroup):
             return self._reduced(tensor, reduction, silicon=silicon)
         if kind == "reduce_scatter":
             parts = tensor.chunk(self.size())
-            return self._reduced_part(parts, parts[0], reduction, silicon=silicon)
+            return self._reduced_part(parts, reduction, silicon=silicon)
         if kind == "all_gather":
             output = tensor.new_empty(self._joined(tensor.shape))
             self._allgather_base(output, tensor)
@@ -351,24 +354,30 @@ class ProcessGroupTT(dist.ProcessGroup):
 
     def _reduced(self, tensor: torch.Tensor, kind: str, *, silicon: bool | None = None) -> torch.Tensor:
         """Returns the reduction of the tensors of all ranks, on the CPU; arguments are those of :func:`reduced`."""
-        parts = self._gathered(tensor, f"all_reduce({kind}) of {_text(tensor)}")
-        return reduced(parts, kind, silicon=silicon)
+        call = f"all_reduce({kind}) of {_text(tensor)}"
+        if tensor.nbytes < LEAST_BYTES or self.size() == 1:
+            return reduced(self._gathered(tensor, call), kind, silicon=silicon)
+        tensor = tensor.detach()
+        dim, parts = scattered(tensor, self.size(), kind, silicon=silicon)
+        received = self._exchanged(parts, call)
+        own = reduced_part(received, self.rank(), kind, silicon=dim is not None).to(tensor.dtype)
+        with in_torch_classes():
+            contents = self._transport([tensor]).gather_sizes(_bytes(own), [part.nbytes for part in parts])
+        joined = torch.cat([_tensor(content, part) for content, part in zip(contents, parts, strict=True)], dim or 0)
+        return joined.reshape(tensor.shape)
 
-    def _reduced_part(
-        self, parts: Tensors, output: torch.Tensor, kind: str, *, silicon: bool | None = None
-    ) -> torch.Tensor:
+    def _reduced_part(self, parts: Tensors, kind: str, *, silicon: bool | None = None) -> torch.Tensor:
         """Returns the reduction of what all ranks send to this one, which gives each a part, on the CPU."""
-        received = self._exchanged(
-            parts, [output] * self.size(), f"reduce_scatter({kind}) of {' '.join(map(_text, parts))}"
-        )
+        received = self._exchanged(parts, f"reduce_scatter({kind}) of {' '.join(map(_text, parts))}")
         return reduced_part(received, self.rank(), kind, silicon=silicon)
 
-    def _exchanged(self, parts: Tensors, outputs: Tensors, call: str) -> list[torch.Tensor]:
-        """Returns what each rank sends to this one, which gives each a part; on the CPU, in the form of the outputs."""
-        self._agree(call, outputs)
+    def _exchanged(self, parts: Tensors, call: str) -> list[torch.Tensor]:
+        """Returns what each rank sends to this one on the CPU; all ranks give parts of the same sizes to each."""
+        self._agree(call, parts)
+        sent = [[part.nbytes for part in parts]] * self.size()
         with in_torch_classes():
-            received = self._transport(outputs).exchange([*map(_bytes, parts)], [output.nbytes for output in outputs])
-        return [_tensor(content, output) for content, output in zip(received, outputs, strict=True)]
+            received = self._transport(parts).exchange([*map(_bytes, parts)], sent)
+        return [_tensor(content, parts[self.rank()]) for content in received]
 
 
 def _global_rank(group: dist.ProcessGroup | None, rank: int) -> int:

@@ -12,7 +12,7 @@ import torch.distributed as dist
 
 from tt_xla.frontends.torch import settings
 from tt_xla.ir.element_types import DataType
-from tt_xla.runtime.emulator.kernels.collective import reduced_at, reduced_everywhere
+from tt_xla.runtime.emulator.kernels.collective import reduced_at, reduced_everywhere, scattered_dim
 
 _ON_CHIP = {torch.bfloat16: DataType.BF16, torch.float16: DataType.F32, torch.float32: DataType.F32}
 """Types on the chip of the dtypes whose sums are rounded there."""
@@ -65,6 +65,29 @@ def reduced_part(parts: Sequence[torch.Tensor], rank: int, kind: str, *, silicon
     return reduced_at(parts, rank, kind, on_chip, silicon=_is_silicon(silicon)).to(parts[0].dtype)
 
 
+def scattered(
+    tensor: torch.Tensor, count: int, kind: str, *, silicon: bool | None = None
+) -> tuple[int | None, list[torch.Tensor]]:
+    """Splits what a rank gives to a reduction, so that each rank reduces one part for all.
+
+    :func:`reduced_part` of the parts, joined, is then :func:`reduced` of the whole.
+
+    Args:
+        tensor: CPU tensor of the rank.
+        count: number of ranks.
+        kind, silicon: as for :func:`reduced`.
+
+    Returns:
+        The dimension along which TT-NN scatters, and the parts. None where it does not scatter: then every element is
+        the same however the tensor is split, ``silicon`` of :func:`reduced_part` has to be false, and the parts have
+        one dimension.
+    """
+    dim = scattered_dim(tensor.shape, count)
+    if dim is None or kind not in ("sum", "mean") or _type_on_chip(tensor, kind) is None or not _is_silicon(silicon):
+        return None, [*tensor.reshape(-1).tensor_split(count)]
+    return dim, [*tensor.chunk(count, dim)]
+
+
 def _type_on_chip(part: torch.Tensor, kind: str) -> DataType | None:
     """Returns the type in which TT-NN reduces; None for what it does not reduce, or not in the tensor's own dtype."""
     return None if kind in ("and", "or", "xor") else _ON_CHIP.get(part.dtype)
@@ -82,4 +105,4 @@ def _plain(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:
     return functools.reduce(operator.add, [part.to(torch.int64) for part in parts]) // len(parts)  # no sum wraps
 
 
-__all__ = ["REDUCTIONS", "reduced", "reduced_part"]
+__all__ = ["REDUCTIONS", "reduced", "reduced_part", "scattered"]

@@ -1,4 +1,4 @@
-"""Exchange of tensors between the processes of a group, over gloo.
+"""Exchange of tensors between the processes of a group: over gloo, large ones on one machine in shared memory.
 
 Before each collective the ranks compare what they are about to do. So a rank that calls another one, or the same with
 another shape, is an error on all of them that shows both sides. A rank that does not come is named by what each has
@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 
 from tt_xla.errors import CollectiveError
+from tt_xla.frontends.torch.distributed.shared_memory import LEAST_BYTES, SharedMemory
 
 
 class Gloo(dist.ProcessGroupGloo):
@@ -52,6 +53,7 @@ class Transport:
         self._store, self._rank, self._size, self._global_rank = store, rank, size, global_rank
         self._count = 0
         self._call = ""
+        self._memory: SharedMemory | None = None
 
     def agree(self, call: str) -> None:
         """Waits for all ranks and compares what they call.
@@ -71,25 +73,44 @@ class Transport:
             self._refuse_different()
 
     def gather(self, own: torch.Tensor) -> list[torch.Tensor]:
-        """Returns the CPU tensors of all ranks, which have one shape and dtype."""
+        """Returns the CPU tensors of all ranks, which have one shape and dtype; read them before the next exchange."""
+        memory = self._shared(own.nbytes)
+        if memory is not None:
+            contents = memory.exchange([own.reshape(-1).view(torch.uint8)])
+            return [content[: own.nbytes].view(own.dtype).reshape(own.shape) for content in contents]
         received = [torch.empty_like(own) for _ in range(self._size)]
         with self._naming_who_is_missing():
             self.gloo.allgather([received], [own]).wait()
         return received
 
+    def _shared(self, size: int) -> SharedMemory | None:
+        """Returns the memory that all ranks share; None for contents that are small, and for ranks that share none.
+
+        Args:
+            size: a number of bytes that is the same on all ranks.
+        """
+        if self._size == 1 or size < LEAST_BYTES:
+            return None
+        if self._memory is None:
+            self._memory = SharedMemory(self.gather)
+        return self._memory if self._memory.works else None
+
     def gather_sizes(self, own: torch.Tensor, sizes: Sequence[int]) -> list[torch.Tensor]:
-        """Returns the bytes of all ranks, as uint8 CPU tensors.
+        """Returns the bytes of all ranks, as uint8 CPU tensors; read them before the next exchange.
 
         Args:
             own: bytes of this rank.
             sizes: number of bytes of each rank.
         """
+        memory = self._shared(max(sizes))
+        if memory is not None:
+            return [content[:size] for content, size in zip(memory.exchange([own]), sizes, strict=True)]
         padded = torch.zeros(max(sizes), dtype=torch.uint8, device="cpu")
         padded[: own.numel()] = own
         return [part[:size] for part, size in zip(self.gather(padded), sizes, strict=True)]
 
-    def check_sizes(self, given: Sequence[int], expected: Sequence[int]) -> None:
-        """Checks that each rank sends as many bytes to every other one as that one expects.
+    def check_sizes(self, given: Sequence[int], expected: Sequence[int]) -> list[list[int]]:
+        """Returns the bytes that each rank sends to each, and checks that they are as many as that one expects.
 
         Args:
             given: bytes that this rank sends to each.
@@ -108,22 +129,34 @@ class Transport:
                     f"{other}.",
                     hint="What a rank sends to another one has the size that the other one expects of it.",
                 )
+        return [row.tolist() for row in sent]
 
-    def exchange(self, parts: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[torch.Tensor]:
-        """Sends a part to each rank and returns what each sent to this one.
+    def exchange(self, parts: Sequence[torch.Tensor], sent: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        """Sends a part to each rank and returns what each sent to this one; read it before the next exchange.
 
         Args:
             parts: bytes for each rank, as uint8 CPU tensors.
-            sizes: number of bytes that each rank sends to this one.
+            sent: for each rank, the number of bytes that it sends to each, as all ranks know it.
         """
+        sizes = [row[self._rank] for row in sent]
+        memory = self._shared(max(map(sum, sent)))
+        if memory is not None:
+            starts = [sum(row[: self._rank]) for row in sent]
+            return [
+                content[start : start + size]
+                for content, start, size in zip(memory.exchange(parts), starts, sizes, strict=True)
+            ]
         received = torch.empty(sum(sizes), dtype=torch.uint8, device="cpu")
         given = [part.numel() for part in parts]
         with self._naming_who_is_missing():
-            self.gloo.alltoall_base(received, torch.cat([*parts]), [*sizes], given).wait()
-        return [*received.split([*sizes])]
+            self.gloo.alltoall_base(received, torch.cat([*parts]), sizes, given).wait()
+        return [*received.split(sizes)]
 
     def broadcast(self, content: torch.Tensor, root: int) -> torch.Tensor:
-        """Fills a uint8 CPU tensor with the bytes of the root's one, and returns it."""
+        """Returns the bytes of the root's uint8 CPU tensor, which may fill the given one; read them at once."""
+        memory = self._shared(content.nbytes)
+        if memory is not None:
+            return memory.exchange([content] if self._rank == root else [])[root][: content.nbytes]
         options = dist.BroadcastOptions()
         options.rootRank = root
         with self._naming_who_is_missing():

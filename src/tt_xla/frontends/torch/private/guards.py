@@ -16,4 +16,13 @@ def forward_metadata() -> Any:
     return context.fw_metadata if context else None
 
 
-__all__ = ["TracingContext", "forward_metadata"]
+def is_first_call_of_fakes() -> bool:
+    """Returns whether PyTorch will call the graph being compiled with tensors without contents, for its results' form.
+
+    It does so with the parts into which it cuts a graph at the buckets of ``DistributedDataParallel``.
+    """
+    context = TracingContext.try_get()
+    return context is not None and context.fakify_first_call
+
+
+__all__ = ["TracingContext", "forward_metadata", "is_first_call_of_fakes"]

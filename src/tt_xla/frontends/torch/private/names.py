@@ -121,7 +121,9 @@ PARTS: Mapping[str, Part] = {
         {
             "torch._dynamo.config": "settings of dynamo",
             "torch._dynamo.convert_frame.compile_lock": "one thread at a time traces",
+            "torch._dynamo.guards.GuardBuilder": "compiles again for other shapes of tensors that chips share",
             "torch._dynamo.trace_rules.add": "keeps dynamo from tracing modules of this package",
+            "torch._dynamo.utils.counters": "compiles models in DistributedDataParallel with several buckets",
             "torch._dynamo.variables.builder.VariableBuilder": "breaks graphs at generators of the device",
         },
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy as _copy
+import functools as _functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType as _EllipsisType
@@ -102,6 +103,7 @@ class XLAShardedTensor(_DTensor):
         *args: Any,
         requires_grad: bool | None = None,
     ) -> XLAShardedTensor:
+        _tell_dynamo()
         if requires_grad is None and elem.requires_grad:
             tensor = elem.as_subclass(cls)
         else:
@@ -350,6 +352,14 @@ class XLAShardedTensor(_DTensor):
         whole = _join([shard.data for shard in shards], placement.sharding, placement.mesh, tuple(self.shape))
         with torch.no_grad():
             self._contents.copy_(whole)
+
+
+@_functools.cache
+def _tell_dynamo() -> None:
+    """Makes dynamo guard these tensors. It is imported with the first of them, because that takes half a second."""
+    from tt_xla.frontends.torch.private.dynamo import guard_as_tensor
+
+    guard_as_tensor(XLAShardedTensor)
 
 
 def _shard_indices(placement: _placements.Placement) -> list[tuple[int, ...]]:

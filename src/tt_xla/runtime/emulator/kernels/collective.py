@@ -211,7 +211,7 @@ def reduced_everywhere(
         topology: ``ring`` or a line.
     """
     count = len(tensors)
-    dim = _scattered_dim(shape, count)
+    dim = scattered_dim(shape, count)
     if dim is None or reduce_type not in ("sum", "mean") or not silicon:
         return reduced_at(tensors, 0, reduce_type, dtype, silicon=False)
     pieces = [torch.chunk(tensor, count, dim) for tensor in tensors]
@@ -240,7 +240,7 @@ def reduced_at(
     return _scaled(total, reduce_type, count)
 
 
-def _scattered_dim(shape: Sequence[int], count: int) -> int | None:
+def scattered_dim(shape: Sequence[int], count: int) -> int | None:
     """Returns the dimension along which TT-NN scatters before it gathers: the last one that divides into the parts.
 
     The last two dimensions of a tiled tensor count in tiles (``finding_scatter_dim`` in ``all_reduce_async.cpp``). None
