@@ -101,6 +101,16 @@ def test_a_norm_in_shards_adds_the_same_averages_for_each_number_of_dimensions()
     assert torch.equal(normalised(2, 64, 480), normalised(1, 2, 64, 480))
 
 
+@pytest.mark.parametrize(("op", "expected"), [("ttnn.subtract", 0.100000024), ("ttnn.lt", 0.0), ("ttnn.gt", 1.0)])
+def test_float32_without_dimensions_keeps_its_bits(op: str, expected: float) -> None:
+    layout = TensorLayout.of((), DataType.F32, tiled=True)
+    specs = dict.fromkeys(("lhs", "rhs"), TensorSpec((), layout))
+    call = bind(Context(op, "bit_exact", specs, (TensorSpec((), layout),), grid=GRID), {})
+    assert not isinstance(call, Weighted)
+    lhs, rhs = (1.0, 0.899999976) if op == "ttnn.subtract" else (1.00000012, 1.0)
+    assert torch.equal(call(torch.tensor(lhs), torch.tensor(rhs)), torch.tensor(expected))
+
+
 def test_a_triangle_begins_at_the_diagonal() -> None:
     matrix = TensorSpec((32, 32), TensorLayout.of((32, 32), DataType.BF16))
     ones = torch.ones(32, 32, dtype=torch.bfloat16)

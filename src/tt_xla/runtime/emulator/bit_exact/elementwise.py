@@ -274,8 +274,12 @@ def triangle(ctx: Context, input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def types_of(ctx: Context) -> set[DataType]:
-    """Returns the data types of the tensors among the operands. The matrix unit adds tensors of different ones."""
-    return {spec.layout.dtype for spec in ctx.operands.values() if isinstance(spec, TensorSpec) and spec.shape}
+    """Returns the data types of the tensors among the operands. The matrix unit adds tensors of different ones.
+
+    An operand without dimensions is a number where another one has some.
+    """
+    specs = [spec for spec in ctx.operands.values() if isinstance(spec, TensorSpec)]
+    return {spec.layout.dtype for spec in [spec for spec in specs if spec.shape] or specs}
 
 
 @elementwise_kernel("ttnn.squared_difference")
