@@ -352,6 +352,22 @@ def moves(f):
     ]
 
 
+def large_moves(f):
+    """Returns joined, filled up and looked up elements that threads share."""
+    x, y = f.argument((2, 40, 30, 50), "f32"), f.argument((2, 10, 40, 30), "f32")
+    matrix, index = f.argument((300, 200), "f32"), f.argument((300, 150), "si32")
+    turned = f.op("ttnn.permute", (2, 50, 40, 30), "f32", {"permutation": [0, 3, 1, 2]}, input=x)
+    across = f.op("ttnn.permute", (200, 300), "f32", {"permutation": [1, 0]}, input=matrix)
+    within = f.op("ttnn.clamp_scalar", (300, 150), "si32", {"min": 0, "max": 199}, input=index)
+    joined = f.op("ttnn.concat", (2, 60, 40, 30), "f32", {"dim": 1}, inputs=(turned, y))
+    return [
+        f.op("ttnn.abs", (2, 60, 40, 30), "f32", input=joined),
+        f.op("ttnn.concat", (400, 300), "f32", {"dim": 0}, inputs=(across, across)),
+        f.op("ttnn.pad", (2, 41, 30, 52), "f32", {"padding": [0, 0, 1, 0, 0, 0, 1, 1], "value": 2.0}, input=x),
+        f.op("ttnn.gather", (300, 150), "f32", {"dim": 1}, input=matrix, index=within),
+    ]
+
+
 def reshape(f, value, shape):
     return f.op("ttnn.reshape", shape, "si32", {"shape": [*shape]}, input=value)
 
@@ -489,6 +505,7 @@ CASES = {
     "maxima bf16": maxima("bf16"),
     "maxima f32": maxima("f32"),
     "moves": moves,
+    "large moves": large_moves,
     "caches": caches,
     "transposed rows": transposed_rows,
     "kept and lost dims": kept_and_lost_dims,
@@ -868,6 +885,23 @@ def test_an_index_outside_of_its_tensor_is_the_error_of_the_kernel(load):
         index[0, 1] = wrong
         with pytest.raises(ExecutionError, match=f"embedding index {wrong} is outside the table of 5 rows"):
             run(executable, [index, table, x])
+
+
+@needs_compiler
+def test_an_index_outside_that_a_thread_finds_is_the_error_of_the_kernel(load):
+    def make(f):
+        x, index = f.argument((300, 150), "f32"), f.argument((300, 150), "si32")
+        picked = f.op("ttnn.gather", (300, 150), "f32", {"dim": 0}, input=x, index=index)
+        return [f.op("ttnn.add", (300, 150), "f32", RELU, lhs=picked, rhs=x)]
+
+    executable, plain = load(make), load(make, "off")
+    x, index = torch.randn(300, 150), torch.randint(0, 300, (300, 150), dtype=torch.int32)
+    for _ in range(2):
+        same_bits(run(executable, [x, index]), run(plain, [x, index]))
+    assert executable.fused.count == 1
+    index[299, 149] = 300
+    with pytest.raises(ExecutionError, match="index 300"):
+        run(executable, [x, index])
 
 
 @needs_compiler

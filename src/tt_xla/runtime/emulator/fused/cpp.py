@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+
+GRAIN = 1 << 15
+"""Elements up to which one thread is enough, as in torch."""
 
 Shape = tuple[int, ...]
 
@@ -74,6 +77,33 @@ def loops(names: Sequence[str], sizes: Iterable[int]) -> str:
     )
 
 
-def copy(source: Place, target: Place, names: Sequence[str], target_indices: Sequence[str]) -> str:
-    """Returns C++ that copies all elements of ``source``, indexed by ``names``, to ``target_indices`` of ``target``."""
-    return f"{loops(names, source.operand.shape)} {target.at(*target_indices)} = {source.at(*names)};"
+def copied(source: Place, target: Place) -> Iterator[str]:
+    """Writes a copy of all elements, which threads share where there are many.
+
+    Where the innermost dimensions are exchanged, the copy goes through both in blocks.
+    """
+    shape = source.operand.shape
+    names = [f"i{dim}" for dim in range(len(shape))]
+    moving = [dim for dim, size in enumerate(shape) if size > 1]
+    fast = [dim for dim in moving if source.operand.stride[dim] == 1]
+    several = math.prod(shape) > GRAIN
+    if len(moving) > 1 and fast and fast[-1] != moving[-1] and target.operand.stride[moving[-1]] == 1:
+        rows, columns = fast[-1], moving[-1]
+        outer = [dim for dim in moving if dim not in (rows, columns)]
+        at = [names[dim] if dim in (*outer, rows) else "0" for dim in range(len(shape))]
+        together = -(-shape[rows] // 8) if several and not outer else shape[rows]
+        height = f"std::min({together}L, {shape[rows]} - {names[rows]})"
+        if several:
+            yield f"#pragma omp parallel for collapse({len(outer) + 1})"
+        yield loops([names[dim] for dim in outer], [shape[dim] for dim in outer])
+        yield f"for (long {names[rows]} = 0; {names[rows]} < {shape[rows]}; {names[rows]} += {together})"
+        sizes = f"{height}, {shape[columns]}, {source.operand.stride[columns]}L, {target.operand.stride[rows]}L"
+        yield f"transposed(&{source.at(*at)}, &{target.at(*at)}, {sizes});"
+        return
+    order = sorted(range(len(shape)), key=lambda dim: -target.operand.stride[dim])
+    apart = [dim for dim in order if shape[dim] > 1][:-1]
+    if several and apart:
+        order = [*apart, *(dim for dim in order if dim not in apart)]
+        yield f"#pragma omp parallel for collapse({len(apart)})"
+    heads = loops([names[dim] for dim in order], [shape[dim] for dim in order])
+    yield f"{heads} {target.at(*names)} = {source.at(*names)};"

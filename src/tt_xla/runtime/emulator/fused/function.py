@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -18,9 +18,9 @@ from tt_xla.runtime.binding import Step
 from tt_xla.runtime.emulator import matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
-from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, View, contiguous, loops
+from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, Shape, View, contiguous, copied, loops
 from tt_xla.runtime.emulator.fused.ops import UNITS, VIEWS, emit_product, is_view
-from tt_xla.runtime.emulator.fused.row_writer import GRAIN, Output, RowWriter
+from tt_xla.runtime.emulator.fused.row_writer import Output, RowWriter
 from tt_xla.runtime.emulator.fused.rows import MOVES, domain_of, emit
 
 _ALIGNMENT = 64
@@ -314,7 +314,7 @@ class FunctionWriter:
         """Copies all elements."""
         parameters, (own,), arguments = _parameters([source])
         mine = replace(target, pointer=f"(({target.c_type}*)o)")
-        body = [*_copied(own, mine)]
+        body = [*copied(own, mine)]
         self._lines.append(self._units.call([*parameters, "void* const o"], body, [*arguments, target.pointer]))
 
     def _row_ops(self, domain: Shape, steps: Sequence[Step], last: Mapping[int, int], number: int) -> None:
@@ -392,31 +392,6 @@ def _parameters(places: Sequence[Place]) -> tuple[list[str], list[Place], list[s
     parameters = [f"const void* const a{position}" for position in range(len(places))]
     named = [replace(place, pointer=f"(({place.c_type}*)a{position})") for position, place in enumerate(places)]
     return parameters, named, [place.pointer for place in places]
-
-
-def _copied(source: Place, target: Place) -> Iterator[str]:
-    """Writes a copy; one whose innermost dimensions are exchanged goes through both in blocks."""
-    shape = source.operand.shape
-    names = [f"i{dim}" for dim in range(len(shape))]
-    moving = [dim for dim, size in enumerate(shape) if size > 1]
-    fast = [dim for dim in moving if source.operand.stride[dim] == 1]
-    if len(moving) > 1 and fast and fast[-1] != moving[-1] and target.operand.stride[moving[-1]] == 1:
-        outer = [dim for dim in moving if dim not in (fast[-1], moving[-1])]
-        rows, columns = fast[-1], moving[-1]
-        at = [names[dim] if dim in outer else "0" for dim in range(len(shape))]
-        several = math.prod(shape) > GRAIN and outer
-        if several:
-            yield f"#pragma omp parallel for collapse({len(outer)})"
-        yield f"{loops([names[dim] for dim in outer], [shape[dim] for dim in outer])}"
-        sizes = f"{shape[rows]}, {shape[columns]}, {source.operand.stride[columns]}L, {target.operand.stride[rows]}L"
-        yield f"transposed(&{source.at(*at)}, &{target.at(*at)}, {sizes});"
-        return
-    order = sorted(range(len(shape)), key=lambda dim: -target.operand.stride[dim])
-    several = math.prod(shape) > GRAIN and len(order) > 1 and shape[order[0]] > 1
-    if several:
-        yield "#pragma omp parallel for"
-    heads = loops([names[dim] for dim in order], [shape[dim] for dim in order])
-    yield f"{heads} {target.at(*names)} = {source.at(*names)};"
 
 
 __all__ = ["POINTERS", "PROLOGUE", "Arena", "FunctionWriter", "Units", "is_written", "row_domain"]

@@ -19,7 +19,7 @@ from tt_xla.runtime.emulator import matrix_unit, sums
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, fused_activation
-from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Place, View, copy, loops
+from tt_xla.runtime.emulator.fused.cpp import GRAIN, TYPES, Operand, Place, View, copied, loops
 from tt_xla.runtime.emulator.fused.rows import has_cpp, literal, summed_dims
 
 Attributes = Mapping[str, Any]
@@ -335,9 +335,13 @@ def _emit_gather(
     shape, dim = result.operand.shape, attributes["dim"] % len(result.operand.shape)
     names = [f"k{position}" for position in range(len(shape))]
     picked = [*names[:dim], "at", *names[dim + 1 :]]
+    yield "bool inside = true;"
+    if math.prod(shape) > GRAIN:
+        yield "#pragma omp parallel for reduction(&& : inside)"
     yield f"{loops(names, shape)} {{ const long at = (long){index.at(*names)};"
-    yield f"if (at < 0 || at >= {source.operand.shape[dim]}) return false;"
-    yield f"{result.at(*names)} = {source.at(*picked)}; }}"
+    yield f"if (at < 0 || at >= {source.operand.shape[dim]}) inside = false;"
+    yield f"else {result.at(*names)} = {source.at(*picked)}; }}"
+    yield "if (!inside) return false;"
 
 
 def _takes_update(context: Context, attributes: Attributes) -> bool:
@@ -374,12 +378,19 @@ def _emit_concat(
 ) -> Iterator[str]:
     """Copies each operand to its part of the result."""
     assert result is not None
-    names = [f"i{dim}" for dim in range(len(context.result.shape))]
-    dim, start = attributes["dim"] % len(names), 0
+    dim, start = attributes["dim"] % len(context.result.shape), 0
     for place in places:
         if math.prod(place.operand.shape):
-            yield copy(place, result, names, [*names[:dim], f"{names[dim]} + {start}", *names[dim + 1 :]])
+            yield from copied(place, _part(result, {dim: start}, place.operand.shape))
         start += place.operand.shape[dim]
+
+
+def _part(place: Place, starts: Mapping[int, int], shape: Sequence[int]) -> Place:
+    """Returns a part of a place: its first position along some dimensions, else 0, and its shape."""
+    spans = tuple(slice(starts.get(dim, 0), starts.get(dim, 0) + size) for dim, size in enumerate(shape))
+    part = place.viewed(lambda tensor: tensor[spans])
+    assert part is not None
+    return part
 
 
 def _takes_pad(context: Context, attributes: Attributes) -> bool:
@@ -397,8 +408,8 @@ def _emit_pad(context: Context, attributes: Attributes, places: Sequence[Place],
     value = float(attributes.get("value", 0.0))
     filled = f"keep({result.at(*names)}, {_constant(value, context)});"
     yield f"{loops(names, result.operand.shape)} {filled}"
-    starts = attributes["padding"][::2]
-    yield copy(places[0], result, names, [f"{name} + {start}" for name, start in zip(names, starts, strict=True)])
+    starts = dict(enumerate(attributes["padding"][::2]))
+    yield from copied(places[0], _part(result, starts, places[0].operand.shape))
 
 
 def _constant(value: float, context: Context) -> str:

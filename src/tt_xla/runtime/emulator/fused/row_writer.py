@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 import torch
 
 from tt_xla.ir.layout import DataType
-from tt_xla.runtime.emulator.fused.cpp import TYPES, Operand, Shape
+from tt_xla.runtime.emulator.fused.cpp import GRAIN, TYPES, Operand, Shape
 
 _ON_STACK = 1 << 16
 """Elements of all buffers of a row together, at most, that lie on the stack: a thread may have no more than 2 MiB."""
-
-GRAIN = 1 << 15
-"""Elements up to which one thread is enough, as in torch."""
 
 FLOATS = (DataType.BF16, DataType.F32)
 KINDS = dict.fromkeys(FLOATS, "float") | {DataType.SI32: "int32_t", DataType.U32: "int64_t"}
