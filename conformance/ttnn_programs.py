@@ -167,6 +167,24 @@ def decoding(users: int, length: int) -> list[torch.Tensor]:
     return [*results, *caches]
 
 
+def llama() -> list[torch.Tensor]:
+    """Twenty tokens of a Llama of one block with a static cache, in float32: the probabilities of each, the caches."""
+    from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
+
+    heads = {"num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = LlamaConfig(hidden_size=64, intermediate_size=128, vocab_size=96, max_position_embeddings=64, **heads)
+    step = torch.compile(LlamaForCausalLM(config).eval().to("tt"), backend="tt")
+    cache = StaticCache(config, max_batch_size=1, max_cache_len=64, device="tt", dtype=torch.float32)
+    token, results = torch.tensor([[3]]).to("tt"), []
+    with torch.no_grad():
+        for place in range(20):
+            position = torch.tensor([place]).to("tt")
+            logits = step(token, past_key_values=cache, cache_position=position, use_cache=True).logits
+            token = logits[:, -1].argmax(-1, keepdim=True)
+            results.append(logits)
+    return [*results, cache.layers[0].keys, cache.layers[0].values]
+
+
 def host_op() -> list[torch.Tensor]:
     """A Cholesky factor, which the host computes, between programs of the device."""
 
@@ -199,7 +217,7 @@ PROGRAMS: dict[str, Any] = {
     "layer-training": layer_training, "convolution-training": lambda: convolutional_training(torch.float32),
     "convolution-training-bfloat16": lambda: convolutional_training(torch.bfloat16), "traced": traced,
     "decoding": lambda: decoding(4, 64), "decoding-of-32": lambda: decoding(32, 512), "host-op": host_op,
-    "jax": jax_gradient,
+    "jax": jax_gradient, "llama": llama,
 }  # fmt: skip
 
 
