@@ -203,6 +203,22 @@ def test_generate_compiles_steps_with_a_static_cache_for_a_model_on_the_device()
     assert model._last_compile_config.backend == "tt"
 
 
+def test_generate_compiles_steps_of_a_model_whose_states_have_one_size():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "state_size": 4}
+    config = transformers.MambaConfig(**sizes, pad_token_id=0, eos_token_id=None)
+    model = transformers.MambaForCausalLM(config).eval()
+    prompt = torch.randint(1, 64, (2, 3), generator=torch.Generator().manual_seed(2))
+    expected = model.generate(prompt, max_new_tokens=4, do_sample=False)
+
+    torch.compiler.reset()
+    model.to("tt")
+    tokens = model.generate(prompt.to("tt"), max_new_tokens=4, do_sample=False)
+
+    assert tokens.cpu().tolist() == expected.tolist()
+    assert model._last_compile_config.backend == "tt"
+
+
 @pytest.mark.nightly
 def test_a_padded_batch_streams_and_samples_the_tokens_of_the_cpu():
     model = tiny_llama().eval()

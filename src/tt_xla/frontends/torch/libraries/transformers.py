@@ -1,7 +1,7 @@
 """``generate`` and ``Trainer`` of transformers list devices by name.
 
-On those ``generate`` compiles each step with a static cache. Here it does so on ``tt`` too, and takes a static cache by
-default: a growing one would need a program for each length.
+On those ``generate`` compiles each step with a static cache. Here it does so on ``tt`` too, also for states of one size
+such as Mamba's, and takes a static cache by default: a growing one would need a program for each length.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ def generate_on_device(module: Any) -> None:
     @functools.wraps(criteria)
     def valid_auto_compile_criteria(self: Any, model_kwargs: dict[str, Any], generation_config: Any) -> bool:
         cache = model_kwargs.get("past_key_values", model_kwargs.get("cache_params"))
-        compiles = cache is not None and cache.is_compileable and type(cache) is not module.DynamicCache
-        if self.device.type == DEVICE_TYPE and compiles:
+        if self.device.type == DEVICE_TYPE and cache is not None and cache.is_compileable:
+            if type(cache) is module.DynamicCache:  # states of one size alone, which other devices do not compile with
+                cache = SimpleNamespace(is_compileable=True)
+                model_kwargs = {**model_kwargs, "past_key_values": cache, "cache_params": cache}
             generation_config = copy.copy(generation_config)
             generation_config.compile_config = copy.copy(
                 generation_config.compile_config or self._default_compile_config()
