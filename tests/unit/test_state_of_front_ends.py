@@ -149,6 +149,7 @@ CACHES = {
         "torch.private.dispatcher.backward_on_calling_thread",
         "torch.private.patches._patch_makers_of_tensors",
         "torch.private.patches._patch_parallel_styles",
+        "torch.xla_api.xla_sharded_tensor._tell_dynamo",
         "torch.private.process_groups._keep_groups_per_thread",
         "torch.private.rng_regions.install",
         "torch.xla_api.donor_op.register",

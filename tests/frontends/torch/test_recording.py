@@ -292,7 +292,7 @@ def test_a_small_expression_takes_a_bounded_number_of_calls(monkeypatch):
         compute()
         sys.setprofile(None)
         counts.append(events.count("call") + events.count("c_call"))
-    assert min(counts) <= 340  # 4 of them if a packaged model is on the chip too
+    assert min(counts) <= 350  # 324 in a process of its own; more where other tests have left programs on the chip
 
 
 # Host ops, modes, errors ---------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class SharedMemory:
 
     def _is_mutual(self) -> bool:
         """Returns whether all ranks can read the memory of all others. It is the same on all of them."""
-        machines = self._gather(torch.frombuffer(bytearray(_machine()), dtype=torch.uint8))
+        machines = self._gather(torch.frombuffer(bytearray(machine()), dtype=torch.uint8))
         if any(not torch.equal(machines[0], other) for other in machines):
             return False
         try:
@@ -122,7 +122,7 @@ def _mapped(file: int, size: int) -> torch.Tensor:
     return torch.frombuffer(mmap.mmap(file, size), dtype=torch.uint8)
 
 
-def _machine() -> bytes:
+def machine() -> bytes:
     """Returns what processes have in common that can read each other's memory, in 32 bytes."""
     started = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     processes = os.stat("/proc/self/ns/pid")
