@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,17 +19,17 @@ Gather = Callable[[torch.Tensor], list[torch.Tensor]]
 LEAST_BYTES = 1 << 17
 """Size from which contents are left in shared memory: smaller ones cross a socket in about the time of an exchange."""
 
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
 
 class _Segment:
     """A part of this rank's memory that other ranks may read."""
 
     def __init__(self) -> None:
         self.file = os.memfd_create("tt_xla")
+        weakref.finalize(self, os.close, self.file)
         self.size = 0
         self._content = torch.empty(0, dtype=torch.uint8, device="cpu")
-
-    def __del__(self) -> None:
-        os.close(self.file)
 
     def write(self, parts: Sequence[torch.Tensor]) -> None:
         """Replaces the contents by those of uint8 CPU tensors, one after another."""
@@ -41,7 +42,7 @@ class _Segment:
 
 
 class SharedMemory:
-    """What the ranks of a group leave for each other. They call the methods in the same order.
+    """Memory in which the ranks of a group leave contents for each other, all calling the methods in the same order.
 
     Each rank writes into two segments by turns. When all have written, a rank has read what the others had written
     before, so the segment of the last but one exchange is free.
@@ -52,7 +53,7 @@ class SharedMemory:
 
     def __init__(self, gather: Gather) -> None:
         self._gather = gather
-        self._segments = _Segment(), _Segment()
+        self._segments: list[_Segment] = []
         self._turn = 0
         self._places: list[list[list[int]]] = [[], []]
         """Process, file and size of each rank's segment, for both turns."""
@@ -62,7 +63,11 @@ class SharedMemory:
 
     def _is_mutual(self) -> bool:
         """Returns whether all ranks can read the memory of all others. It is the same on all of them."""
-        machines = self._gather(torch.frombuffer(bytearray(machine()), dtype=torch.uint8))
+        try:
+            self._segments, own = [_Segment(), _Segment()], machine()
+        except (AttributeError, OSError):  # another system than Linux, or no more files
+            own = os.urandom(_DIGEST_BYTES)  # as of a machine that no other rank is on
+        machines = self._gather(torch.frombuffer(bytearray(own), dtype=torch.uint8))
         if any(not torch.equal(machines[0], other) for other in machines):
             return False
         try:
@@ -123,7 +128,7 @@ def _mapped(file: int, size: int) -> torch.Tensor:
 
 
 def machine() -> bytes:
-    """Returns what processes have in common that can read each other's memory, in 32 bytes."""
+    """Returns what processes have in common that can read each other's memory, in :data:`_DIGEST_BYTES` bytes."""
     started = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     processes = os.stat("/proc/self/ns/pid")
     return hashlib.sha256(started + f"{processes.st_dev} {processes.st_ino} {os.getuid()}".encode()).digest()
