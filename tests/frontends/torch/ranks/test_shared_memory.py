@@ -24,3 +24,12 @@ def test_ranks_share_memory_where_the_system_has_it(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(os, "memfd_create", refuse)
     memory = SharedMemory(lambda own: [own, other if own.dtype is torch.uint8 else own])
     assert memory.works == (system == "Linux")
+
+
+def test_contents_stay_while_the_next_ones_are_written() -> None:
+    memory = SharedMemory(lambda own: [own])
+    first, second = torch.tensor([1, 2], dtype=torch.uint8), torch.tensor([3, 4], dtype=torch.uint8)
+    (contents,) = memory.exchange([first])
+    (others,) = memory.exchange([second])  # a slower rank may read the first ones yet
+    assert torch.equal(contents[:2], first)
+    assert torch.equal(others[:2], second)
