@@ -15,11 +15,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.codegen.export import StagedGraph
 from tt_xla.environment import keeps_dynamo_defaults
-from tt_xla.errors import OptionError
+from tt_xla.errors import OptionError, UnsupportedOpError
 from tt_xla.frontends.torch import frame_settings, settings
 from tt_xla.frontends.torch.aten.decompositions import decompositions
+from tt_xla.frontends.torch.capacities import CapacityExecutor, has_symbols
 from tt_xla.frontends.torch.compilation import clear_programs, compiled_programs
-from tt_xla.frontends.torch.device import metrics, register
+from tt_xla.frontends.torch.device import metrics, placements, register
 from tt_xla.frontends.torch.dynamic import fix_marked_sizes, report_recompilation
 from tt_xla.frontends.torch.errors import in_torch_classes
 from tt_xla.frontends.torch.executor import Executor
@@ -43,6 +44,7 @@ from tt_xla.frontends.torch.staged_source import Call, ExportedStages, graph_pro
 from tt_xla.frontends.torch.stages import DeviceStage, StagedExecutor, cut, host_nodes
 from tt_xla.frontends.torch.torch_options import TORCH_OPTIONS, compile_options, mode_options
 from tt_xla.frontends.torch.unwrapped import unwrapped, updated_inputs
+from tt_xla.log import logger
 from tt_xla.progress import show_progress
 from tt_xla.stage_times import AUTOGRAD, stage
 
@@ -211,12 +213,27 @@ def _compile_graph(
     """Compiles one of AOTAutograd's graphs. Uses of ops that a lowering rule refuses run on the host."""
     describe_random_ops(graph_module)
     described = aot_roles(graph_module, arguments)
+    if has_symbols(graph_module) and (call := _compile_for_capacities(graph_module, described, own)) is not None:
+        return call
     refused: set[str] = set()
     while True:
         try:
             return _compile_stages(graph_module, described, host_nodes(graph_module, refused), own)
         except RefusedError as error:
             refused |= error.nodes
+
+
+def _compile_for_capacities(
+    graph_module: torch.fx.GraphModule, arguments: list[Argument] | None, own: Mapping[str, Any]
+) -> BoxedCall | None:
+    """Compiles a graph with symbolic sizes for capacities; None if it has to be compiled for each size."""
+    if keeps_dynamo_defaults() or len(chips_of(graph_module.graph.nodes)) > 1 or placements.in_use():
+        return None
+    try:
+        return CapacityExecutor(graph_module, arguments, own)
+    except UnsupportedOpError as error:
+        logger().info("A graph with sizes that change is compiled for each of them: %s", error.message)
+        return None
 
 
 def _compile_stages(

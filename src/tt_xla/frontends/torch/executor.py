@@ -172,7 +172,7 @@ class Executor(OutputCode):
         self._settings, self._cached = current, [None] * len(self._tensors)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
-        results = self._run(args) if self._wraps else []
+        results = self.run(args) if self._wraps else []
         if self._outputs_are_results:
             args.clear()
             return results
@@ -191,7 +191,7 @@ class Executor(OutputCode):
         args.clear()
         return outputs
 
-    def _run(self, args: list[Any]) -> list[torch.Tensor]:
+    def run(self, args: list[Any]) -> list[torch.Tensor]:
         """Runs the program and returns its results, wrapped."""
         tensors: list[Any] = [args[position] for position in self._tensors]
         has_new_placements = (placements.in_use() or self._placements) and self._has_new_placements(tensors)

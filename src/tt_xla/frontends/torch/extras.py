@@ -10,6 +10,7 @@ import torch
 
 from tt_xla.frontends.torch.aten.registry import shape_of
 from tt_xla.frontends.torch.numbers import number
+from tt_xla.frontends.torch.symbolic import hint
 
 
 class Constant:
@@ -48,7 +49,8 @@ class Sampler:
 
     Attributes:
         kind: name of the op without ``_like``.
-        shape: shape of the result, its dimensions in the order in which they lie in memory.
+        shape: shape of the result, its dimensions in the order in which they lie in memory. Its sizes may be symbols
+            of JAX, which the caller replaces by numbers.
         dtype: element type of the result.
         numbers: the op's own numbers: the probability of ``bernoulli``, the bounds of ``randint``.
         dims: the place of each dimension of the result among those of ``shape``.
@@ -85,7 +87,7 @@ def sampler(node: torch.fx.Node) -> Sampler:
     elif kind == "randint":
         bounds = [bound for bound in map(number, node.args) if isinstance(bound, int)]
         parameters = (0, bounds[0]) if len(bounds) == 1 else tuple(bounds[:2])
-    sizes, strides = shape_of(fake), fake.stride()
+    sizes, strides = shape_of(fake), [hint(stride) for stride in fake.stride()]
     order = sorted(range(len(sizes)), key=lambda dim: -strides[dim])
     dims = tuple(order.index(dim) for dim in range(len(sizes)))
     return Sampler(kind, tuple(sizes[dim] for dim in order), fake.dtype, parameters, dims)

@@ -156,9 +156,10 @@ def find_index_checks(
     uses: dict[Node, tuple[_Use, Node]] = {}
     for node in nodes:
         value = node.meta.get("val")
-        reads_nothing = isinstance(value, torch.Tensor) and value.numel() == 0  # PyTorch checks no index then
+        # PyTorch checks no index where nothing is read.
+        reads_nothing = isinstance(value, torch.Tensor) and any(type(size) is int and not size for size in value.shape)
         for use in _USES[node.target](*node.args) if node.target in _USES and not reads_nothing else ():
-            if not isinstance(use.indices, Node):
+            if not isinstance(use.indices, Node) or isinstance(use.high, torch.SymInt):
                 continue
             earlier, first = uses.get(use.indices, (use, node))
             smaller = use.high < earlier.high

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -28,14 +29,15 @@ from tt_xla.frontends.torch.graph.regions import Region, find_regions, outermost
 from tt_xla.frontends.torch.graph_chips import chips_of
 from tt_xla.frontends.torch.higher_order import HIGHER_ORDER, attribute_of, graphs_of
 from tt_xla.frontends.torch.index_checks import IndexCheck, find_index_checks
+from tt_xla.frontends.torch.module_arguments import annotate_arguments
 from tt_xla.frontends.torch.numbers import number, open_numbers, reader
 from tt_xla.frontends.torch.outputs import memory_permutation, views_of_bases
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.private.ops import HigherOrderOperator, OpOverload
 from tt_xla.frontends.torch.trees import tree_map_only
 from tt_xla.frontends.torch.weight_dtypes import with_weight_dtypes
-from tt_xla.host import unregistered_dialects, wide
-from tt_xla.ir.program import ALIASING, DONOR, WEIGHT_DTYPE, Role
+from tt_xla.host import wide
+from tt_xla.ir.program import Role
 from tt_xla.stage_times import LOWERING, stage
 
 aten = torch.ops.aten
@@ -158,7 +160,7 @@ def lower_to_stablehlo(graph_module: torch.fx.GraphModule, arguments: Sequence[A
     Raises:
         UnsupportedOpError: an op has no lowering rule, or its rule does not cover this use of it.
     """
-    return _Lowering(graph_module, arguments).run()
+    return Lowering(graph_module, arguments).run()
 
 
 _CHECKS = {torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg}
@@ -171,7 +173,7 @@ def check_rules(graph_module: torch.fx.GraphModule) -> bool:
     Raises:
         UnsupportedOpError: PyTorch itself refuses the arguments of an op.
     """
-    lowering = _Lowering(graph_module, None)
+    lowering = Lowering(graph_module, None)
     try:
         lowering.check()
     except UnsupportedOpError as error:
@@ -181,8 +183,20 @@ def check_rules(graph_module: torch.fx.GraphModule) -> bool:
     return True
 
 
-class _Lowering:
-    """Lowers one graph."""
+class Lowering:
+    """Lowers one graph.
+
+    Args:
+        graph_module: the graph.
+        arguments: description of each placeholder; None for inputs named after the placeholders.
+
+    Attributes:
+        tensors: positions, among the placeholders, of the tensors.
+        traced: nodes that are arguments of ``main``, in order.
+        numbers: symbolic numbers that ops take as arguments; they are the next arguments of ``main``.
+        results: nodes that are results of ``main``.
+        outputs: how each output of the graph is obtained (:class:`Lowered`).
+    """
 
     def __init__(self, graph_module: torch.fx.GraphModule, arguments: Sequence[Argument] | None) -> None:
         self.graph_module = graph_module
@@ -190,22 +204,30 @@ class _Lowering:
         self.placeholders = [node for node in self.nodes if node.op == "placeholder"]
         self.arguments = list(arguments or [Argument(str(node.target)) for node in self.placeholders])
         self.constants: dict[torch.fx.Node, Any] = {}  # numbers and embedded constants
-        self.traced: list[torch.fx.Node] = []  # nodes that are arguments of main, in order
+        self.tensors: list[int] = []
+        self.traced: list[torch.fx.Node] = []
         self.extras: list[Callable[[], torch.Tensor]] = []
         self.is_constant: list[bool] = []
         self.open = open_numbers(self.nodes)
-        self.numbers: list[torch.fx.Node] = []  # symbolic numbers that ops take as arguments
+        self.numbers: list[torch.fx.Node] = []
+        self.outputs: list[tuple[str, Any]] = []
+        self.results: list[torch.fx.Node] = []
+        self.orders: list[list[int] | None] = []
         self.refused: dict[torch.fx.Node, UnsupportedOpError] = {}
         self._located = list(_with_inner(self.nodes))
         self._numbers = {node: index for index, node in enumerate(self._located)}
 
     def run(self) -> Lowered:
+        self.prepare()
+        return self.lowered(self._trace(), [node.meta["val"] for node in self.results])
+
+    def prepare(self) -> None:
+        """Finds the arguments of ``main`` and how each output of the graph is obtained."""
         self._check_supported()
-        tensors = []
         for position, node in enumerate(self.placeholders):
             value = node.meta["val"]
             if isinstance(value, torch.Tensor):
-                tensors.append(position)
+                self.tensors.append(position)
                 self.traced.append(node)
             elif node not in self.open:
                 self.constants[node] = number(value)
@@ -213,41 +235,46 @@ class _Lowering:
             None
             if symbolic.is_active()
             else _channels_last(self.placeholders[position].meta["val"], self.arguments[position])
-            for position in tensors
+            for position in self.tensors
         ]
         self._collect_extras()
         self.numbers = [node for node in self.nodes if node in self.open and _is_op_argument(node)]
-        outputs, results = self._outputs()
-        # An export's inputs and results are contiguous, and nothing checks its indices.
-        orders = [None if symbolic.is_active() else _permutation(node.meta["val"]) for node in results]
-        module = self._trace(results, orders)
+        self.outputs, self.results = self._outputs()
+        # The results of a program with symbolic sizes are contiguous.
+        self.orders = [None if symbolic.is_active() else _permutation(node.meta["val"]) for node in self.results]
+
+    def lowered(self, module: ir.Module, results: Sequence[Any], lengths: Sequence[Any] = ()) -> Lowered:
+        """Returns a module of the graph together with how to call it.
+
+        Args:
+            module: the module.
+            results: what each result of ``main`` is like: a fake tensor, or what has its dtype, shape and device.
+            lengths: functions of the graph's inputs that compute the last arguments of ``main``.
+        """
+        tensors = self.tensors
         arguments = [self.arguments[position] for position in tensors]
         arguments += [
             Argument(str(node.target) if is_constant else node.name, Role.CONSTANT if is_constant else Role.INPUT)
             for node, is_constant in zip(self.traced[len(tensors) :], self.is_constant, strict=True)
         ]
         arguments = with_weight_dtypes(arguments, self.traced) + [Argument(node.name) for node in self.numbers]
-        _annotate_arguments(module, arguments, outputs)
+        arguments += [Argument(f"length_{index}") for index in range(len(lengths))]
+        annotate_arguments(module, arguments, self.outputs)
         name_decompositions(module)
         self._locate(module)
-        fakes = [node.meta["val"] for node in results]
-        inputs = self.traced[: len(tensors)]
-        checks = [] if symbolic.is_active() else find_index_checks(self.nodes, inputs, source_line)
         values = [self.placeholders[position].meta["val"] for position in tensors]
-        views = [index for index, value in enumerate(values) if value.is_conj() or value.is_neg()]
-        numbers = [reader(node, self.placeholders) for node in self.numbers]
         return Lowered(
             module,
             tensors,
             self.extras,
             self.is_constant,
-            outputs,
-            fakes,
-            orders,
+            self.outputs,
+            list(results),
+            self.orders,
             self.input_orders,
-            views,
-            checks,
-            numbers,
+            [index for index, value in enumerate(values) if value.is_conj() or value.is_neg()],
+            [] if symbolic.is_active() else find_index_checks(self.nodes, self.traced[: len(tensors)], source_line),
+            [*(reader(node, self.placeholders) for node in self.numbers), *lengths],
             max(chips_of(self.nodes), default=0),
         )
 
@@ -270,7 +297,7 @@ class _Lowering:
             self._raise_refusals()
 
         traced = [*self.placeholders, *self.traced]
-        with without_dispatch_modes(), wide(), jax.default_device(_tracing_device()):
+        with tracing():
             specs = [jax.ShapeDtypeStruct(shape_of(n.meta["val"]), DTYPES[n.meta["val"].dtype]) for n in traced]
             jax.eval_shape(forward, *specs)
 
@@ -321,7 +348,7 @@ class _Lowering:
         results: list[torch.fx.Node] = []
         returned = [value for value in output.args[0] if isinstance(value, torch.fx.Node)]
         written = {node for node, argument in zip(self.placeholders, self.arguments, strict=True) if argument.written}
-        views = views_of_bases(self.nodes, returned, written)
+        views = {} if symbolic.is_active() else views_of_bases(self.nodes, returned, written)
         for value in output.args[0]:
             if not isinstance(value, torch.fx.Node):
                 outputs.append(("value", value))
@@ -336,7 +363,8 @@ class _Lowering:
                 index = (self.placeholders if view.of_input else results).index(base)
                 outputs.append(("view", replace(view, index=index)))
             elif not isinstance(value.meta.get("val"), torch.Tensor) and value.op != "get_attr":
-                outputs.append(("value", number(value.meta["val"])))
+                size = number(value.meta["val"])
+                outputs.append(("size" if jax.export.is_symbolic_dim(size) else "value", size))
             else:
                 if "val" not in value.meta:
                     value.meta["val"] = _attribute(self.graph_module, str(value.target))
@@ -345,15 +373,9 @@ class _Lowering:
                 outputs.append(("result", results.index(value)))
         return outputs, results
 
-    def _trace(self, results: list[torch.fx.Node], orders: list[list[int] | None]) -> ir.Module:
-        """Traces the graph with JAX.
-
-        Args:
-            results: nodes that ``main`` returns.
-            orders: permutation of the dimensions of each result, or None.
-        """
+    def traceable(self) -> tuple[Callable[..., tuple[Any, ...]], list[jax.ShapeDtypeStruct]]:
+        """Returns a function of JAX that computes the graph, and its arguments. Call it in :func:`tracing`."""
         regions = find_regions(self.nodes, set(self.constants), set(self.traced))
-
         input_orders = [*self.input_orders, *(None for _ in self.extras), *(None for _ in self.numbers)]
         traced = [*self.traced, *self.numbers]
 
@@ -363,14 +385,18 @@ class _Lowering:
                 values[node] = array if order is None else array.transpose(_inverse(order))
             self._evaluate(self.nodes, values, regions)
             self._raise_refusals()
-            arrays_out = [jax.numpy.asarray(values[node]) for node in results]
+            arrays_out = [jax.numpy.asarray(values[node]) for node in self.results]
             return tuple(
                 array if order is None else array.transpose(order)
-                for array, order in zip(arrays_out, orders, strict=True)
+                for array, order in zip(arrays_out, self.orders, strict=True)
             )
 
-        with without_dispatch_modes(), wide(), jax.default_device(_tracing_device()):
-            specs = [_spec(node.meta["val"], order) for node, order in zip(traced, input_orders, strict=True)]
+        return forward, [_spec(node.meta["val"], order) for node, order in zip(traced, input_orders, strict=True)]
+
+    def _trace(self) -> ir.Module:
+        """Traces the graph with JAX."""
+        with tracing():
+            forward, specs = self.traceable()
             traced_function = jax.jit(forward, keep_unused=True)
             if symbolic.is_active():
                 exported = jax.export.export(traced_function, platforms=["cpu"])(*specs)
@@ -509,6 +535,13 @@ def _with_inner(nodes: Iterable[torch.fx.Node]) -> Iterator[torch.fx.Node]:
                 yield from _with_inner(graph_module.graph.nodes)
 
 
+@contextlib.contextmanager
+def tracing() -> Iterator[None]:
+    """Context manager in which JAX traces graphs."""
+    with without_dispatch_modes(), wide(), jax.default_device(_tracing_device()):
+        yield
+
+
 @functools.cache
 def _tracing_device() -> Any:
     """Returns a CPU device to trace for, so that JAX initialises no backend, least of all 'tt' itself."""
@@ -552,27 +585,6 @@ def _location_of(node: torch.fx.Node) -> ir.Location:
         return ir.Location.name(name)
     file, _, number = line.rpartition(":")
     return ir.Location.name(name, ir.Location.file(file, int(number), 0))
-
-
-def _annotate_arguments(module: ir.Module, arguments: Sequence[Argument], outputs: Sequence[tuple[str, Any]]) -> None:
-    """Says of each argument of ``main`` what it is. The graph's first outputs are next contents of the written ones."""
-    updates = iter(outputs)
-    with unregistered_dialects(module.context):
-        main = next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
-        attributes = []
-        for existing, argument in zip(main.arg_attrs, arguments, strict=True):
-            named = {attribute.name: attribute.attr for attribute in existing}
-            named["ttcore.argument_type"] = ir.StringAttr.get(argument.role.value)
-            named["ttir.name"] = ir.StringAttr.get(argument.name)
-            kind, index = next(updates) if argument.written else ("", None)
-            if argument.donated and kind == "result":
-                named[ALIASING] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), index)
-            elif argument.donated:
-                named[DONOR] = ir.BoolAttr.get(True)
-            if argument.weight_dtype:
-                named[WEIGHT_DTYPE] = ir.StringAttr.get(argument.weight_dtype)
-            attributes.append(ir.DictAttr.get(named))
-        main.arg_attrs = ir.ArrayAttr.get(attributes)
 
 
 def _concrete(value: Any) -> Any:

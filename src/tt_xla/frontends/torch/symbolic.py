@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.errors import UnsupportedOpError
+from tt_xla.errors import TTXLAError, UnsupportedOpError
 
 _DIMENSIONS: ContextVar[Mapping[str, Any] | None] = ContextVar("_DIMENSIONS", default=None)
 """JAX's symbols by the names of PyTorch's, while a program with symbolic sizes is lowered."""
@@ -25,13 +25,28 @@ def is_active() -> bool:
     return _DIMENSIONS.get() is not None
 
 
+class DifferentFormsError(TTXLAError):
+    """A lowering rule returned a size that JAX cannot tell to be the one that PyTorch inferred.
+
+    Attributes:
+        sizes: JAX's size, and PyTorch's, both as expressions of JAX's symbols.
+    """
+
+    def __init__(self, message: str, sizes: tuple[Any, Any]) -> None:
+        super().__init__(message)
+        self.sizes = sizes
+
+
 @contextlib.contextmanager
-def symbols(sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any]) -> Iterator[None]:
+def symbols(
+    sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any], equations: Iterable[str] = ()
+) -> Iterator[None]:
     """Context manager in which symbolic sizes stay symbolic.
 
     Args:
         sizes: sizes of inputs, each a symbol or an expression of symbols.
         ranges: for symbols, their least and greatest values (``ExportedProgram.range_constraints``).
+        equations: further equations between expressions, in JAX's syntax.
     """
     found = sorted({symbol for size in sizes for symbol in size.node.expr.free_symbols}, key=str)
     if not found:
@@ -46,6 +61,7 @@ def symbols(sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any]) -> Iterato
             constraints.append(f"{symbol} >= {bounds.lower}")
         if bounds is not None and bounds.upper.is_Integer:
             constraints.append(f"{symbol} <= {int(bounds.upper)}")
+    constraints += equations
     dims = jax.export.symbolic_shape(", ".join(map(str, found)), constraints=constraints)
     token = _DIMENSIONS.set({str(symbol): dim for symbol, dim in zip(found, dims, strict=True)})
     try:
@@ -66,6 +82,11 @@ def size(value: Any) -> Any:
         return int(value)
     dims = _DIMENSIONS.get()
     return int(value) if dims is None else _translated(value.node.expr, dims)
+
+
+def hint(value: Any) -> int:
+    """Returns the value that a size or stride has in the traced call, without a guard on it."""
+    return int(value.node.hint) if isinstance(value, torch.SymInt) else int(value)
 
 
 def _translated(expression: Any, dims: Mapping[str, Any]) -> Any:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 from jax import lax
+from jax.export import is_symbolic_dim
 
 from tt_xla.frontends.torch.aten.matmul import product
 from tt_xla.frontends.torch.aten.reductions import average
@@ -68,9 +69,15 @@ class _Window:
             for count, step, spread, size in zip(self.counts, self.stride, self.dilation, self.kernel, strict=True)
         ]
         # With ceil_mode the last window may extend beyond the padding.
-        after = [max(pad, end - size - pad) for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)]
+        after = [
+            pad if is_symbolic_dim(size) else max(pad, end - size - pad)
+            for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)
+        ]
         windows = map(shapes.Window, self.kernel, self.stride, self.padding, after, self.dilation)
-        inside = [window.within(size) for window, size in zip(windows, self.sizes, strict=True)]
+        inside = [
+            window if is_symbolic_dim(size) else window.within(size)
+            for window, size in zip(windows, self.sizes, strict=True)
+        ]
         self.taps = [window.kernel for window in inside]
         self.edges = [(window.low, window.high) for window in inside]
 
@@ -90,7 +97,7 @@ class _Window:
 
 def _per_dimension(values: Any, rank: int) -> list[int]:
     """Returns one value for each dimension; a single value stands for all dimensions."""
-    values = [values] if isinstance(values, int) else [int(value) for value in values]
+    values = [values] if isinstance(values, int) else [*values]
     return values * rank if len(values) == 1 else values
 
 
@@ -307,6 +314,10 @@ def _average_pool(
     """Returns averages; ``divisor`` replaces the number of elements of a window."""
     window = _Window(x.shape, shape, kernel, stride, padding, rank=rank)
     summed = window.reduce(x, 0, lax.add)
+    if any(map(is_symbolic_dim, window.sizes)):
+        if divisor is None and any(window.padding) and not count_include_pad:
+            return lax.div(summed, window.reduce(like(x, 1), 0, lax.add))
+        return lax.div(summed, like(summed, math.prod(window.kernel) if divisor is None else divisor))
     counts = np.ones(window.counts)
     for axis in range(rank):
         first = np.arange(window.counts[axis]) * window.stride[axis] - window.padding[axis]

@@ -19,7 +19,7 @@ from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.frontends.torch.symbolic import is_active, size
+from tt_xla.frontends.torch.symbolic import DifferentFormsError, is_active, size
 from tt_xla.ir.element_types import ElementType
 from tt_xla.registry import Registry
 
@@ -210,6 +210,11 @@ def _checked(ctx: Context, result: Any, out: torch.Tensor) -> Array:
     """
     if isinstance(result, bool | int | float | complex):
         return full(shape_of(out), result, DTYPES[out.dtype])
+    if is_active() and result.ndim == out.dim():
+        for computed, inferred in zip(result.shape, shape_of(out), strict=True):
+            if computed != inferred:
+                text = f"JAX computes the size {computed} for {ctx.node.target}, and PyTorch {inferred}."
+                raise DifferentFormsError(text, (computed, inferred))
     if tuple(result.shape) != shape_of(out):
         raise AssertionError(
             f"the lowering rule of {ctx.node.target} returned shape {tuple(result.shape)}, but torch inferred "

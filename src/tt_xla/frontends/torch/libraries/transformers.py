@@ -67,9 +67,9 @@ def generate_on_device(module: Any) -> None:
     def prepare_cache(
         self: Any, generation_config: Any, model_kwargs: Any, generation_mode: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        is_open = generation_config.cache_implementation is None and not (
-            model_kwargs.get("past_key_values") or model_kwargs.get("cache_params")
-        )
+        # A cache that is still empty is false.
+        given = [model_kwargs.get(name) for name in ("past_key_values", "cache_params")]
+        is_open = generation_config.cache_implementation is None and all(cache is None for cache in given)
         if self.device.type == DEVICE_TYPE and is_open and self._can_compile_fullgraph and generation_mode != assisted:
             generation_config.cache_implementation = "static"  # `generate` has its own copy of the configuration
         return prepare(self, generation_config, model_kwargs, generation_mode, *args, **kwargs)

@@ -23,7 +23,6 @@ from tt_xla.stage_times import TRACING, stage
 
 with names_of("dynamo_patches"):
     from torch._dynamo import config, convert_frame
-    from torch._dynamo.pgo import get_code_state
     from torch._dynamo.symbolic_convert import InstructionTranslator
 
     _compile_frame = convert_frame._compile
@@ -38,6 +37,8 @@ IS_CACHED = {"globals", "locals", "hooks", "cache_entries", "compile_id"} <= _CO
 
 Settings = Callable[[], Mapping[str, object]]
 """Returns values by name of a setting of ``torch._dynamo.config``."""
+
+_NEW_SIZE = re.compile(r"size mismatch at index \d+\. expected \d+, actual (\d+)")
 
 _MARK = "_tt_compiles_frames"
 """Attribute that marks what dynamo keeps for all frames of one call of ``torch.compile``, if its backend, such as a
@@ -147,6 +148,15 @@ class Compilation:
         if self.cache is not None and len(self.graphs) == 1 and self._unguarded is not None:
             self.described = self.cache.described(self._output, self._unguarded)
 
+    @property
+    def has_new_sizes(self) -> bool:
+        """Whether the frame was compiled for other sizes before, so that dynamo now makes them symbols.
+
+        Sizes 0 and 1 stay numbers.
+        """
+        match = _NEW_SIZE.search(self.failed_guard()) if self.entries else None
+        return match is not None and int(match[1]) > 1
+
     def failed_guard(self) -> str:
         """Returns the guard of the latest compilation that does not hold in this frame; empty if unknown."""
         latest = max(self.entries, key=lambda entry: entry.compile_id.frame_compile_id or 0, default=None)
@@ -196,7 +206,6 @@ def install(backend: Callable[..., Any], settings: Settings, frames: Frames | No
                     # Dynamo counts the compilations of all backends together.
                     patches.enter_context(config.patch(recompile_limit=config.recompile_limit + count))
                 if ours:
-                    patches.enter_context(_fixed_sizes())
                     compilation.own = _options(given["compiler_fn"])
                     compilation.cache = frames if IS_CACHED and not _is_watched(compilation) else None
                 return _find_or_compile(compilation, functools.partial(compile_frame, skip=skip + 2))
@@ -216,7 +225,7 @@ def _find_or_compile(compilation: Compilation, compile_frame: Callable[..., Any]
     given, cache = compilation.given, compilation.cache
     if cache is None:
         return compile_frame(**given)
-    compilation.key = cache.key(compilation.code, compilation.own)
+    compilation.key = None if compilation.has_new_sizes else cache.key(compilation.code, compilation.own)
     if compilation.key is None:
         return compile_frame(**given)
     frame = Installed(*(given[name] for name in ("code", "locals", "globals", "compile_id", "cache_entries")))
@@ -227,35 +236,6 @@ def _find_or_compile(compilation: Compilation, compile_frame: Callable[..., Any]
     if compilation.described is not None:
         cache.store(compilation.key, compilation.described, made.guarded_code.code, compilation.graphs[0])
     return made
-
-
-@contextlib.contextmanager
-def _fixed_sizes() -> Generator[None]:
-    """Makes dynamo trace a frame with the sizes that its tensors have, also where they differ from earlier ones.
-
-    A program has fixed sizes. Dynamo would make a size that has changed a symbol, which takes it two to four times as
-    long and is replaced by the number afterwards. So it does not see the sizes of earlier traces, and does not keep
-    those of this one; integers that have changed it sees.
-    """
-    if keeps_dynamo_defaults():
-        yield
-        return
-    states = [state.automatic_dynamic for state in get_code_state().values()]
-    held = [(sizes, name, sizes.pop(name)) for sizes in states for name in _tensors(sizes)]
-    try:
-        with config.patch(assume_static_by_default=True):
-            yield
-    finally:
-        for state in get_code_state().values():
-            for name in _tensors(state.automatic_dynamic):
-                del state.automatic_dynamic[name]
-        for sizes, name, entry in held:
-            sizes[name] = entry
-
-
-def _tensors(sizes: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the tensors among what dynamo has seen; an integer has no tuple of sizes."""
-    return [name for name, entry in sizes.items() if isinstance(entry.size, tuple)]
 
 
 def _is_watched(compilation: Compilation) -> bool:

@@ -1,0 +1,313 @@
+"""Compiled graphs whose sizes are symbols: one program for all sizes up to a capacity.
+
+Dynamo makes a size symbolic that was seen to change, or that ``mark_dynamic`` or ``dynamic=True`` names. The graph is
+traced once with symbols (:mod:`.symbolic`); a call takes the program of the least capacities that hold its sizes
+(:func:`~tt_xla.frontends.capacity.sizes.step_capacity`). Arguments are padded with zeros, results are cut.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+import torch
+from jax.export import is_symbolic_dim
+from jax.extend.core import ClosedJaxpr
+from torch.fx.experimental.symbolic_shapes import free_symbols, free_unbacked_symbols
+
+from tt_xla.errors import TTXLAError, UnsupportedOpError
+from tt_xla.frontends.capacity.program import PaddedProgram, SymbolicProgram
+from tt_xla.frontends.capacity.sizes import equation, integer_value, step_capacity
+from tt_xla.frontends.torch import symbolic
+from tt_xla.frontends.torch.device.buffers import resolve_argument
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
+from tt_xla.frontends.torch.device.geometry import contiguous_strides, memory_order
+from tt_xla.frontends.torch.device.tensor_factory import factory_for
+from tt_xla.frontends.torch.executor import Executor, TensorSpec
+from tt_xla.frontends.torch.extras import Sampler
+from tt_xla.frontends.torch.lowering import Argument, Lowering, tracing
+from tt_xla.log import logger
+
+_MAX_EQUATIONS = 64
+"""Number of equations between forms of one size, for each of which a graph is traced anew."""
+
+Sizes = tuple[Any, ...]
+"""Sizes of a tensor: ints and expressions of JAX's symbols."""
+
+
+def has_symbols(graph_module: torch.fx.GraphModule) -> bool:
+    """Returns whether sizes of a graph are symbols whose values its inputs give."""
+    values = [node.meta.get("val") for node in graph_module.graph.nodes]
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    found = set[Any]().union(*(free_symbols(value.shape) for value in tensors))
+    return bool(found) and not any(free_unbacked_symbols(value.shape) for value in tensors)
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a result of a graph is like.
+
+    Attributes:
+        dtype: element type.
+        sizes: sizes.
+        order: dimensions from the outermost in memory to the innermost; None for a contiguous result.
+        device: device.
+    """
+
+    dtype: torch.dtype
+    sizes: Sizes
+    order: tuple[int, ...] | None
+    device: torch.device
+
+    def made(self, padded: torch.Tensor, symbols: Mapping[str, int]) -> torch.Tensor:
+        """Returns the result, given a program's result on the CPU, whose valid elements are the first ones."""
+        sizes = [integer_value(size, symbols) for size in self.sizes]
+        for axis, size in enumerate(sizes):
+            padded = padded.narrow(axis, 0, size)
+        strides = contiguous_strides(sizes)
+        if self.order is not None:
+            steps = contiguous_strides([sizes[axis] for axis in self.order])
+            strides = tuple(steps[self.order.index(axis)] for axis in range(len(sizes)))
+            padded = padded.permute(self.order)
+        host = padded.contiguous()
+        if self.device.type == DEVICE_TYPE:
+            return factory_for(self.dtype, tuple(sizes), strides, self.device.index or 0).lift(host)
+        return host if self.order is None else host.as_strided(sizes, strides)
+
+
+def _ranges(sizes: Sequence[torch.SymInt]) -> Mapping[Any, Any]:
+    """Returns the least and greatest values of symbols."""
+    return sizes[0].node.shape_env.var_to_range
+
+
+def _described(value: torch.Tensor) -> _Result:
+    sizes = tuple(map(symbolic.size, value.shape))
+    order = memory_order([*map(symbolic.hint, value.shape)], [*map(symbolic.hint, value.stride())])
+    in_order = order is None or tuple(order) == tuple(range(len(sizes)))
+    return _Result(value.dtype, sizes, None if in_order else tuple(order), value.device)
+
+
+class CapacityExecutor:
+    """A compiled graph with symbolic sizes, as AOTAutograd calls it.
+
+    Args:
+        graph_module: the graph, whose nodes carry fake tensors.
+        arguments: description of each placeholder.
+        options: compile options of this model.
+
+    Raises:
+        NoRuleError: an op has no rule for the padding of its operands.
+        UnsupportedOpError: an op cannot be compiled, or not with symbolic sizes.
+    """
+
+    _boxed_call = True  # the list of arguments may be emptied
+    _fx_graph_cache_key = None  # PyTorch's cache does not store it
+
+    def __init__(
+        self, graph_module: torch.fx.GraphModule, arguments: list[Argument] | None, options: Mapping[str, Any]
+    ) -> None:
+        self._options = options
+        self._current = threading.local()
+        placeholders = graph_module.graph.find_nodes(op="placeholder")
+        values = [node.meta.get("val") for node in placeholders]
+        sizes = [size for value in values for size in _symbolic_sizes(value)]
+        equations: list[str] = []
+        while not self._trace(graph_module, arguments, sizes, equations):
+            pass
+        lowering = self._lowering
+        with symbolic.symbols(sizes, _ranges(sizes), equations):
+            self._results = [_described(node.meta["val"]) for node in lowering.results]
+            self._readers = _readers(self._program.symbols, values)
+            self._views = [
+                index
+                for index, position in enumerate(lowering.tensors)
+                if values[position].is_conj() or values[position].is_neg()
+            ]
+        self._executors: dict[tuple[int, ...], tuple[PaddedProgram, Executor]] = {}
+        self._of_values([reader.hint for reader in self._readers])  # an op without a rule is found now
+
+    def _trace(
+        self,
+        graph_module: torch.fx.GraphModule,
+        arguments: list[Argument] | None,
+        sizes: Sequence[torch.SymInt],
+        equations: list[str],
+    ) -> bool:
+        """Traces the graph; returns whether that needed no further equation, which is put into ``equations``."""
+        try:
+            with symbolic.symbols(sizes, _ranges(sizes), equations):
+                self._lowering = lowering = Lowering(graph_module, arguments)
+                lowering.prepare()
+                with tracing():
+                    self._program = SymbolicProgram(_jaxpr_of(*lowering.traceable()))
+            return True
+        except symbolic.DifferentFormsError as error:
+            found = equation(*error.sizes)
+            if found is None or found in equations or len(equations) >= _MAX_EQUATIONS:
+                raise UnsupportedOpError(error.message) from error
+            equations.append(found)
+            return False
+
+    def _of_values(self, values: Sequence[int]) -> tuple[PaddedProgram, Executor]:
+        """Returns the program for some values of the symbols."""
+        program = self._program
+        capacities = tuple(
+            step_capacity(value + program.offsets.get(name, 0))
+            for name, value in zip(program.symbols, values, strict=True)
+        )
+        found = self._executors.get(capacities)
+        if found is None:
+            found = self._executors[capacities] = self._compiled(dict(zip(program.symbols, capacities, strict=True)))
+        return found
+
+    def _compiled(self, capacities: Mapping[str, int]) -> tuple[PaddedProgram, Executor]:
+        padded = self._program.padded(capacities)
+        if logger().isEnabledFor(logging.INFO):
+            names = ", ".join(f"{reader.description} up to {capacities[reader.name]}" for reader in self._readers)
+            logger().info("A program for %s is compiled.", names)
+        with tracing():
+            lengths = [jax.ShapeDtypeStruct((), np.dtype("int64"))] * len(self._readers)
+            arguments = [*padded.arguments, *lengths]
+            module = jax.jit(padded, keep_unused=True).lower(*arguments).compiler_ir("stablehlo")
+        specs = [
+            TensorSpec(result.dtype, shape, torch.device("cpu"))
+            for result, shape in zip(self._results, padded.results, strict=True)
+        ]
+        lowered = self._lowering.lowered(module, specs, self._readers)
+        first = len(lowered.tensors)
+        lowered.extras = [
+            _PaddedSampler(make, padded.shapes[first + index], self._current)
+            if isinstance(make, Sampler) and any(map(is_symbolic_dim, make.shape))
+            else make
+            for index, make in enumerate(lowered.extras)
+        ]
+        return padded, Executor(lowered, self._options)
+
+    def __call__(self, args: list[Any]) -> Sequence[Any]:
+        values = [reader(args) for reader in self._readers]
+        symbols = dict(zip(self._program.symbols, values, strict=True))
+        program, executor = self._of_values(values)
+        self._current.symbols = symbols
+        padded = list(args)
+        for index, position in enumerate(self._lowering.tensors):
+            shape = program.shapes[index]
+            if any(map(is_symbolic_dim, self._program.shapes[index])):
+                padded[position] = _padded(args[position], shape)
+        results = [
+            result.made(array, symbols) for result, array in zip(self._results, executor.run(padded), strict=True)
+        ]
+        outputs: list[Any] = []
+        for kind, value in self._lowering.outputs:
+            if kind == "result":
+                outputs.append(results[value])
+            elif kind == "input":
+                outputs.append(args[value])
+            elif kind == "number":
+                outputs.append(value(args))
+            else:
+                outputs.append(integer_value(value, symbols) if kind == "size" else value)
+        args.clear()
+        return outputs
+
+
+@dataclass(frozen=True)
+class _PaddedSampler:
+    """Draws random numbers for the sizes of a call.
+
+    Attributes:
+        sampler: draws them for symbolic sizes.
+        shape: shape of the program's argument.
+        current: has the values of the symbols in this thread's call.
+    """
+
+    sampler: Sampler
+    shape: Sequence[int]
+    current: threading.local
+
+    def __call__(self) -> torch.Tensor:
+        sizes = tuple(integer_value(size, self.current.symbols) for size in self.sampler.shape)
+        return _padded(replace(self.sampler, shape=sizes)(), self.shape)
+
+
+def _jaxpr_of(forward: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
+    """Traces a function.
+
+    Raises:
+        UnsupportedOpError: what it does depends on the value of a symbol.
+    """
+    try:
+        return jax.make_jaxpr(forward)(*specs)
+    except TTXLAError:
+        raise
+    except Exception as error:  # JAX has an error of its own; a rule may also compute with a size as with a number
+        raise UnsupportedOpError(str(error).split("\n")[0]) from error
+
+
+def _padded(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Returns a contiguous tensor on the CPU whose first elements are those of ``tensor``, and the others 0."""
+    host = tensor if tensor.is_cpu else resolve_argument(tensor)[1]
+    result = torch.zeros(shape, dtype=host.dtype, device="cpu")
+    part = result
+    for axis, size in enumerate(host.shape):
+        part = part.narrow(axis, 0, size)
+    part.copy_(host.detach())
+    return result
+
+
+def _symbolic_sizes(value: Any) -> list[torch.SymInt]:
+    sizes = [value] if isinstance(value, torch.SymInt) else value.shape if isinstance(value, torch.Tensor) else ()
+    return [size for size in sizes if isinstance(size, torch.SymInt)]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the value of a symbol from the inputs of a graph.
+
+    Attributes:
+        name: the symbol.
+        position: position of an input.
+        axis: the dimension of the input whose size it is; None where the input is the number itself.
+        hint: the value in the call that was traced.
+    """
+
+    name: str
+    position: int
+    axis: int | None
+    hint: int
+
+    @property
+    def description(self) -> str:
+        """The symbol in words."""
+        where = f"input {self.position}"
+        return where if self.axis is None else f"dimension {self.axis} of {where}"
+
+    def __call__(self, args: Sequence[Any]) -> int:
+        value = args[self.position]
+        return int(value if self.axis is None else value.shape[self.axis])
+
+
+def _readers(names: Sequence[str], values: Sequence[Any]) -> list[_Reader]:
+    """Returns readers of symbols, given the fake inputs of the graph.
+
+    Raises:
+        UnsupportedOpError: no input is, or has, the size.
+    """
+    found: dict[str, _Reader] = {}
+    for position, value in enumerate(values):
+        shape = value.shape if isinstance(value, torch.Tensor) else ()
+        for axis, size in ((None, value), *enumerate(shape)):
+            if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                name = str(size.node.expr)
+                found.setdefault(name, _Reader(name, position, axis, symbolic.hint(size)))
+    for name in names:
+        if name not in found:
+            raise UnsupportedOpError(f"The size {name} of the graph is no size of an input.")
+    return [found[name] for name in names]
+
+
+__all__ = ["CapacityExecutor", "has_symbols"]
