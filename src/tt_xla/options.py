@@ -147,6 +147,12 @@ class CompileOptions:
         "keeps them beside enable_bfp8_conversion",
         choices=("", "bf16", "bfp_bf8"),
     )
+    capacity_steps: str = _option(
+        "powers",
+        "sizes of PyTorch that change from call to call are padded to powers of two, or with 'halves' also to 1.5 times "
+        "these; one program serves all sizes up to its capacity. 'off' compiles a program for each size",
+        choices=("powers", "halves", "off"),
+    )
     experimental_weight_dtype: str = _option(
         "",
         "store the weights of a bfloat16 model in this format",

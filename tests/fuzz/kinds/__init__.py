@@ -15,6 +15,7 @@ SHARES: dict[str, int] = {
     "ops": 6,
     "expressions": 5,
     "jaxes": 6,
+    "padded": 4,
     "aten": 6,
     "idioms": 4,
     "texts": 4,

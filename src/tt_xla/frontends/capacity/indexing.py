@@ -149,6 +149,7 @@ def scatter(
             raise NoRuleError("Updates without indices are written where sizes change from call to call.")
         beyond = lax.full_like(starts, max(x.array.shape) + max(capacities))
         starts = lax.select(ctx.valid(Padded(starts, indices.dims), indices.padded_axes), starts, beyond)
+    updates = ctx.filled(updates, 0)  # a compiler may multiply what is dropped by 0
     array = primitive.bind(
         x.array,
         starts,

@@ -74,7 +74,7 @@ def _applied(ctx: Padding, equation: Any, operands: Sequence[Padded]) -> Sequenc
     results = [results] if isinstance(results, Padded) else list(results)
     for result in results:
         assert tuple(np.shape(result.array)) == tuple(map(capacity_of, result.dims)), (name, result)
-    return results
+    return results if ctx.replaced is None else [ctx.replaced(ctx, result) for result in results]
 
 
 def mentions_symbols(value: Any) -> bool:

@@ -24,6 +24,7 @@ from tt_xla.frontends.capacity.values import (
     exact_value,
     is_exact,
     normalized,
+    same_number,
     size_of,
 )
 
@@ -248,7 +249,8 @@ def pad(ctx: Padding, primitive: Any, outs: Any, x: Padded, number: Padded, *, p
         array = lax.pad(x.array, number.array, edges)
         dims = (*x.dims[:axis], dim, *x.dims[axis + 1 :])
         cuts = is_symbolic_dim(high) or int(high) < 0
-        x = Padded(array, dims, None if cuts else x.fill if known is not None else None)
+        keeps = known is not None and x.fill is not None and same_number(x.fill, known) and not cuts
+        x = Padded(array, dims, x.fill if keeps else None)
     return x
 
 

@@ -39,9 +39,14 @@ class SymbolicProgram:
         self.shapes: list[Sequence[Size]] = [variable.aval.shape for variable in jaxpr.jaxpr.invars]
         self.results: list[Sequence[Size]] = [variable.aval.shape for variable in jaxpr.jaxpr.outvars]
 
-    def padded(self, symbols: Mapping[str, int]) -> PaddedProgram:
-        """Returns the program for some capacities of the symbols."""
-        return PaddedProgram(self, Capacities(symbols, self.offsets))
+    def padded(self, symbols: Mapping[str, int], replaced: Any = None) -> PaddedProgram:
+        """Returns the program for some capacities of the symbols.
+
+        Args:
+            symbols: the capacities.
+            replaced: replaces results of rules (:class:`~.values.Padding`).
+        """
+        return PaddedProgram(self, Capacities(symbols, self.offsets), replaced)
 
 
 class PaddedProgram:
@@ -50,14 +55,16 @@ class PaddedProgram:
     Args:
         program: the program.
         capacities: the capacities.
+        replaced: replaces results of rules (:class:`~.values.Padding`).
 
     Attributes:
         shapes: shapes of the arguments, with their padding.
         results: shapes of the results, with their padding.
     """
 
-    def __init__(self, program: SymbolicProgram, capacities: Capacities) -> None:
+    def __init__(self, program: SymbolicProgram, capacities: Capacities, replaced: Any = None) -> None:
         self._program = program
+        self._replaced = replaced
         self._capacities = capacities
         self.shapes = [tuple(capacities[size] for size in shape) for shape in program.shapes]
         self.results = [tuple(capacities[size] for size in shape) for shape in program.results]
@@ -86,7 +93,7 @@ class PaddedProgram:
         """
         count = len(self.shapes)
         lengths = [jax.lax.convert_element_type(length, np.int32) for length in arguments[count:]]
-        ctx = Padding(self._capacities, dict(zip(self._program.symbols, lengths, strict=True)))
+        ctx = Padding(self._capacities, dict(zip(self._program.symbols, lengths, strict=True)), self._replaced)
         operands = [
             Padded(array, ctx.dims(shape), 0)
             for array, shape in zip(arguments[:count], self._program.shapes, strict=True)

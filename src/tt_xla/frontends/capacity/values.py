@@ -115,10 +115,18 @@ class Padding:
     Args:
         capacities: the capacities.
         lengths: valid lengths in the running program: an integer array without dimensions for each symbol.
+        replaced: gets each result of a rule and returns the value that the program goes on with, which may differ from
+            it in the padding. Tests fill the padding with it.
     """
 
-    def __init__(self, capacities: Capacities, lengths: dict[str, Array]) -> None:
+    def __init__(
+        self,
+        capacities: Capacities,
+        lengths: dict[str, Array],
+        replaced: Callable[[Padding, Padded], Padded] | None = None,
+    ) -> None:
         self.capacities = capacities
+        self.replaced = replaced
         self._lengths = lengths
         self._known: dict[str, Array] = {}
         self.masks = 0
@@ -195,7 +203,7 @@ class Padding:
         padded = value.padded_axes
         needed = padded if axes is None else [axis for axis in padded if axis in set(axes)]
         is_number = not isinstance(number, jax.Array | np.ndarray)
-        if not needed or (is_number and value.fill is not None and _same(value.fill, number)):
+        if not needed or (is_number and value.fill is not None and same_number(value.fill, number)):
             return value
         other = lax.full(value.array.shape, number, value.array.dtype)
         array = lax.select(self.valid(value, needed), value.array, other)
@@ -302,7 +310,7 @@ def _resized(array: Array, axis: int, dim: Dim, target: Dim, number: Any) -> Arr
     return lax.reshape(array, (*before, capacity_of(target), *after))
 
 
-def _same(first: Any, second: Any) -> bool:
+def same_number(first: Any, second: Any) -> bool:
     """Returns whether two numbers are the same, so that 0.0 is not -0.0, and NaN is NaN."""
     first, second = np.asarray(first), np.asarray(second)
     if first.dtype.kind == "b" or second.dtype.kind == "b":
@@ -331,5 +339,6 @@ __all__ = [
     "exact_value",
     "is_exact",
     "normalized",
+    "same_number",
     "size_of",
 ]

@@ -8,6 +8,7 @@ traced once with symbols (:mod:`.symbolic`); a call takes the program of the lea
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +23,9 @@ from torch.fx.experimental.symbolic_shapes import free_symbols, free_unbacked_sy
 
 from tt_xla.errors import TTXLAError, UnsupportedOpError
 from tt_xla.frontends.capacity.program import PaddedProgram, SymbolicProgram
-from tt_xla.frontends.capacity.sizes import equation, integer_value, step_capacity
-from tt_xla.frontends.torch import symbolic
-from tt_xla.frontends.torch.device.buffers import resolve_argument
+from tt_xla.frontends.capacity.sizes import equation, integer_value, step_capacity, symbols_of
+from tt_xla.frontends.torch import settings, symbolic
+from tt_xla.frontends.torch.device.buffers import buffer_of, resolve_argument
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import contiguous_strides, memory_order
 from tt_xla.frontends.torch.device.tensor_factory import factory_for
@@ -32,6 +33,9 @@ from tt_xla.frontends.torch.executor import Executor, TensorSpec
 from tt_xla.frontends.torch.extras import Sampler
 from tt_xla.frontends.torch.lowering import Argument, Lowering, tracing
 from tt_xla.log import logger
+
+_TILE = 32
+"""Least capacity of a size that is no first one of an input, such as a batch: fewer elements fill a tile anyway."""
 
 _MAX_EQUATIONS = 64
 """Number of equations between forms of one size, for each of which a graph is traced anew."""
@@ -65,19 +69,52 @@ class _Result:
     device: torch.device
 
     def made(self, padded: torch.Tensor, symbols: Mapping[str, int]) -> torch.Tensor:
-        """Returns the result, given a program's result on the CPU, whose valid elements are the first ones."""
-        sizes = [integer_value(size, symbols) for size in self.sizes]
-        for axis, size in enumerate(sizes):
-            padded = padded.narrow(axis, 0, size)
+        """Returns the result, given a program's result on the same device, whose valid elements are the first ones."""
+        sizes = tuple(integer_value(size, symbols) for size in self.sizes)
+        if padded.shape == sizes and self.order is None:
+            return padded
         strides = contiguous_strides(sizes)
         if self.order is not None:
             steps = contiguous_strides([sizes[axis] for axis in self.order])
             strides = tuple(steps[self.order.index(axis)] for axis in range(len(sizes)))
-            padded = padded.permute(self.order)
-        host = padded.contiguous()
-        if self.device.type == DEVICE_TYPE:
-            return factory_for(self.dtype, tuple(sizes), strides, self.device.index or 0).lift(host)
-        return host if self.order is None else host.as_strided(sizes, strides)
+        if self.device.type != DEVICE_TYPE:
+            return _cut(padded, sizes, self.order).as_strided(sizes, strides)
+        factory = factory_for(self.dtype, sizes, strides, self.device.index or 0)
+        if self.order is None:
+            return factory.keep(PaddedContents(padded, sizes))
+        return factory.lift(_cut(_on_host(padded), sizes, self.order))
+
+
+def _cut(padded: torch.Tensor, sizes: Sequence[int], order: Sequence[int] | None = None) -> torch.Tensor:
+    """Returns the valid elements of a CPU tensor as a contiguous tensor, its dimensions in another order."""
+    for axis, size in enumerate(sizes):
+        padded = padded.narrow(axis, 0, size)
+    return (padded if order is None else padded.permute(order)).contiguous()
+
+
+def _on_host(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor.is_cpu else resolve_argument(tensor)[1]
+
+
+class PaddedContents:
+    """The contents of a tensor of the device, as the valid elements of a longer one, which programs take as it is.
+
+    Args:
+        padded: the longer tensor of the device, with zeros behind the valid elements.
+        sizes: the sizes of the valid elements.
+    """
+
+    argument = None
+
+    def __init__(self, padded: torch.Tensor, sizes: tuple[int, ...]) -> None:
+        self.padded = padded
+        self.shape = sizes
+        self.dtype = padded.dtype
+        self.nbytes = math.prod(sizes) * padded.dtype.itemsize
+
+    def read(self) -> torch.Tensor:
+        """Returns the valid elements as a contiguous CPU tensor of its own."""
+        return _cut(_on_host(self.padded), self.shape).clone()
 
 
 def _ranges(sizes: Sequence[torch.SymInt]) -> Mapping[Any, Any]:
@@ -99,6 +136,7 @@ class CapacityExecutor:
         graph_module: the graph, whose nodes carry fake tensors.
         arguments: description of each placeholder.
         options: compile options of this model.
+        chip: the chip that runs it; None for that of the graph's tensors.
 
     Raises:
         NoRuleError: an op has no rule for the padding of its operands.
@@ -109,9 +147,14 @@ class CapacityExecutor:
     _fx_graph_cache_key = None  # PyTorch's cache does not store it
 
     def __init__(
-        self, graph_module: torch.fx.GraphModule, arguments: list[Argument] | None, options: Mapping[str, Any]
+        self,
+        graph_module: torch.fx.GraphModule,
+        arguments: list[Argument] | None,
+        options: Mapping[str, Any],
+        chip: int | None = None,
     ) -> None:
         self._options = options
+        self._chip = chip
         self._current = threading.local()
         placeholders = graph_module.graph.find_nodes(op="placeholder")
         values = [node.meta.get("val") for node in placeholders]
@@ -123,6 +166,8 @@ class CapacityExecutor:
         with symbolic.symbols(sizes, _ranges(sizes), equations):
             self._results = [_described(node.meta["val"]) for node in lowering.results]
             self._readers = _readers(self._program.symbols, values)
+            batches = {name for shape in self._program.shapes for name in symbols_of(shape[0] if shape else 0)}
+            self._least = {name: 1 if name in batches else _TILE for name in self._program.symbols}
             self._views = [
                 index
                 for index, position in enumerate(lowering.tensors)
@@ -156,8 +201,9 @@ class CapacityExecutor:
     def _of_values(self, values: Sequence[int]) -> tuple[PaddedProgram, Executor]:
         """Returns the program for some values of the symbols."""
         program = self._program
+        half_steps = settings.current().with_own(self._options).capacity_steps == "halves"
         capacities = tuple(
-            step_capacity(value + program.offsets.get(name, 0))
+            step_capacity(value + program.offsets.get(name, 0), self._least[name], half_steps=half_steps)
             for name, value in zip(program.symbols, values, strict=True)
         )
         found = self._executors.get(capacities)
@@ -171,14 +217,15 @@ class CapacityExecutor:
             names = ", ".join(f"{reader.description} up to {capacities[reader.name]}" for reader in self._readers)
             logger().info("A program for %s is compiled.", names)
         with tracing():
-            lengths = [jax.ShapeDtypeStruct((), np.dtype("int64"))] * len(self._readers)
-            arguments = [*padded.arguments, *lengths]
+            arguments = [*padded.arguments, *[jax.ShapeDtypeStruct((), np.dtype("int64"))] * len(self._readers)]
             module = jax.jit(padded, keep_unused=True).lower(*arguments).compiler_ir("stablehlo")
         specs = [
-            TensorSpec(result.dtype, shape, torch.device("cpu"))
+            TensorSpec(result.dtype, shape, result.device)
             for result, shape in zip(self._results, padded.results, strict=True)
         ]
-        lowered = self._lowering.lowered(module, specs, self._readers)
+        lengths = [_Length(name, self._current) for name in self._program.symbols]
+        lowered = self._lowering.lowered(module, specs, lengths)
+        lowered.chip = lowered.chip if self._chip is None else self._chip
         first = len(lowered.tensors)
         lowered.extras = [
             _PaddedSampler(make, padded.shapes[first + index], self._current)
@@ -189,18 +236,7 @@ class CapacityExecutor:
         return padded, Executor(lowered, self._options)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
-        values = [reader(args) for reader in self._readers]
-        symbols = dict(zip(self._program.symbols, values, strict=True))
-        program, executor = self._of_values(values)
-        self._current.symbols = symbols
-        padded = list(args)
-        for index, position in enumerate(self._lowering.tensors):
-            shape = program.shapes[index]
-            if any(map(is_symbolic_dim, self._program.shapes[index])):
-                padded[position] = _padded(args[position], shape)
-        results = [
-            result.made(array, symbols) for result, array in zip(self._results, executor.run(padded), strict=True)
-        ]
+        results = self.run(args)
         outputs: list[Any] = []
         for kind, value in self._lowering.outputs:
             if kind == "result":
@@ -210,9 +246,48 @@ class CapacityExecutor:
             elif kind == "number":
                 outputs.append(value(args))
             else:
-                outputs.append(integer_value(value, symbols) if kind == "size" else value)
+                outputs.append(integer_value(value, self._symbols(args)) if kind == "size" else value)
         args.clear()
         return outputs
+
+    def _symbols(self, args: Sequence[Any]) -> dict[str, int]:
+        """Returns the values of the symbols in a call."""
+        return {reader.name: reader(args) for reader in self._readers}
+
+    def run(self, args: Sequence[Any], versions: Sequence[int | None] | None = None) -> list[torch.Tensor]:
+        """Runs the program for the sizes of some arguments, and returns the tensors that it computes.
+
+        Args:
+            args: inputs of the graph. A tensor may also be :class:`PaddedContents`.
+            versions: content versions of the inputs that are on the CPU; None for a tensor that changes unnoticed.
+        """
+        symbols = self._symbols(args)
+        program, executor = self._of_values([*symbols.values()])
+        self._current.symbols = symbols
+        padded = list(args)
+        for index, position in enumerate(self._lowering.tensors):
+            if any(map(is_symbolic_dim, self._program.shapes[index])):
+                padded[position] = _padded(args[position], program.shapes[index])
+            elif isinstance(args[position], PaddedContents):
+                padded[position] = args[position].read()
+        arrays = executor.run(padded, versions)
+        return [result.made(array, symbols) for result, array in zip(self._results, arrays, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Length:
+    """Reads the value of a symbol in a call, whose arguments are padded by then.
+
+    Attributes:
+        name: the symbol.
+        current: has the values of the symbols in this thread's call.
+    """
+
+    name: str
+    current: threading.local
+
+    def __call__(self, args: Sequence[Any]) -> int:
+        return self.current.symbols[self.name]
 
 
 @dataclass(frozen=True)
@@ -248,14 +323,22 @@ def _jaxpr_of(forward: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct]
         raise UnsupportedOpError(str(error).split("\n")[0]) from error
 
 
-def _padded(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """Returns a contiguous tensor on the CPU whose first elements are those of ``tensor``, and the others 0."""
-    host = tensor if tensor.is_cpu else resolve_argument(tensor)[1]
-    result = torch.zeros(shape, dtype=host.dtype, device="cpu")
+def _padded(tensor: torch.Tensor | PaddedContents, shape: Sequence[int]) -> torch.Tensor:
+    """Returns a contiguous tensor whose first elements are those of ``tensor``, and the others 0.
+
+    A result of a program with the same capacities has such a tensor; otherwise it is a new one on the CPU.
+    """
+    contents = tensor
+    if isinstance(tensor, torch.Tensor):
+        contents = None if tensor.is_cpu else buffer_of(tensor).kept_for(tensor)
+    if isinstance(contents, PaddedContents) and contents.padded.shape == tuple(shape):
+        return contents.padded
+    host = tensor.read() if isinstance(tensor, PaddedContents) else _on_host(tensor).detach()
+    result = torch.zeros(tuple(shape), dtype=host.dtype, device="cpu")
     part = result
     for axis, size in enumerate(host.shape):
         part = part.narrow(axis, 0, size)
-    part.copy_(host.detach())
+    part.copy_(host)
     return result
 
 

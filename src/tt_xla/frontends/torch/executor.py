@@ -191,8 +191,13 @@ class Executor(OutputCode):
         args.clear()
         return outputs
 
-    def run(self, args: list[Any]) -> list[torch.Tensor]:
-        """Runs the program and returns its results, wrapped."""
+    def run(self, args: list[Any], known: Sequence[int | None] | None = None) -> list[torch.Tensor]:
+        """Runs the program and returns its results, wrapped.
+
+        Args:
+            args: inputs of the graph.
+            known: content versions of inputs on the CPU; None if nobody tracks their contents.
+        """
         tensors: list[Any] = [args[position] for position in self._tensors]
         has_new_placements = (placements.in_use() or self._placements) and self._has_new_placements(tensors)
         if has_new_placements or self._settings is not settings.current():
@@ -203,7 +208,7 @@ class Executor(OutputCode):
                 raise
         if self._chosen:
             self._place(tensors)
-        versions: list[int | None] = [None] * len(tensors)
+        versions = [None if known is None else known[position] for position in self._tensors]
         donated, shared = self._gather(tensors, versions)
         for check in self._checks:
             check(tensors, versions)

@@ -20,6 +20,7 @@ from tt_xla.frontends.torch.aten.registry import describe
 from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.higher_order import attribute_of
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
+from tt_xla.frontends.torch.trees import tree_leaves
 
 aten = torch.ops.aten
 
@@ -194,6 +195,8 @@ def _steps(indices: Node, input_positions: dict[Node, int], order: dict[Node, in
         if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex():
             return None
         if node not in input_positions and node.op != "get_attr" and node.target not in _STEPS:
+            return None
+        if any(isinstance(leaf, torch.SymInt) for leaf in tree_leaves((node.args, node.kwargs))):
             return None
         visited.add(node)
         pending += [] if node in input_positions else node.all_input_nodes

@@ -53,14 +53,18 @@ one thread at a time, and so is the first import of the lowering rules."""
 
 
 @contextlib.contextmanager
-def _computing_shapes() -> Iterator[None]:
-    """Makes ops in the block compute shapes and dtypes alone, whatever PyTorch is tracing around it."""
+def computing_shapes(mode: Any = None) -> Iterator[None]:
+    """Makes ops in the block compute shapes and dtypes alone, whatever PyTorch is tracing around it.
+
+    Args:
+        mode: the fake mode; None for that of recorded ops.
+    """
     with (
         COMPUTING,
         outside_dynamo(),
         without_dispatch_modes(),
         dispatching_to_modes(),
-        _mode(),
+        mode or _mode(),
         torch.no_grad(),
         _SILENCE,
     ):
@@ -105,11 +109,20 @@ def _add_log_filter() -> None:
     logging.getLogger(private_fake.LOGGER_NAME).addFilter(_SILENCE.accepts)
 
 
-def fake(shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None = None) -> FakeTensor:
-    """Returns a fake tensor of the device. ``stride`` counts elements; the default is contiguous."""
+def fake(
+    shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None = None, mode: Any = None
+) -> FakeTensor:
+    """Returns a fake tensor of the device.
+
+    Args:
+        shape: sizes.
+        dtype: element type.
+        stride: strides, in elements; contiguous by default.
+        mode: the fake mode; None for that of recorded ops.
+    """
     with without_dispatch_modes():
         meta = torch.empty_strided(shape, stride or contiguous_strides(shape), dtype=dtype, device="meta")
-        return private_fake.FakeTensor(_mode(), meta, chips.device())
+        return private_fake.FakeTensor(mode or _mode(), meta, chips.device())
 
 
 def plain_kind(op: OpOverload, args: Sequence[Any], operands: Sequence[FakeTensor], out: FakeTensor) -> Kind:
@@ -135,7 +148,7 @@ def make_kind(
     form = _form(kind) if runs_on_host(kind) else None
     if form in session.current.part(_Lowered) and _describe_grown(kind, scalars):
         return kind
-    with _computing_shapes():
+    with computing_shapes():
         try:
             out = _called(kind, kind.operands, scalars)
             _describe_outputs(kind, out)
@@ -215,12 +228,12 @@ def graph_with_inputs(kind: Kind, inputs: frozenset[int], scalars: Sequence[floa
     """
     if not scalars:
         if kind.graph is None:
-            with _computing_shapes():
+            with computing_shapes():
                 kind.graph = _checked_graph(kind, scalars)
         return kind.graph
     if len(inputs) == len(scalars) and inputs in kind.variants:
         return kind.variants[inputs]
-    with _computing_shapes():
+    with computing_shapes():
         graph = _with_scalars(kind, inputs, scalars) if inputs else _checked_graph(kind, scalars)
     if len(inputs) == len(scalars):
         kind.variants[inputs] = graph

@@ -20,10 +20,10 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import analysis, draws, growing, kinds, metrics
+from tt_xla.frontends.torch.device import analysis, draws, generalized, kinds, metrics
 from tt_xla.frontends.torch.device.buffers import NO_BYTES, Buffer, buffer_of, pending_buffers, set_synchronize
 from tt_xla.frontends.torch.device.donation import aliases, release, takes
-from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, runs_on_host, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, scalar_dtype
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
@@ -258,14 +258,8 @@ def _by_mesh(outputs: list[Value]) -> list[list[Value]]:
     return list(groups.values())
 
 
-def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
-    """Compiles, or finds, the program that computes some values, and runs it on a chip.
-
-    Args:
-        outputs: the values.
-        chip: number of the chip.
-        is_part: whether this is a program of a trace that runs in parts.
-    """
+def _run(outputs: list[Value], chip: int) -> None:
+    """Compiles, or finds, the program that computes some values, and runs it on a chip."""
     own = session.current
     trace = collect(outputs, chip)
     for leaf in trace.leaves:
@@ -275,17 +269,19 @@ def _run(outputs: list[Value], chip: int, *, is_part: bool = False) -> None:
             own.donation.read.add(leaf)
     if own.mode.structures is not None:
         own.mode.structures.add(trace.key)
-    if not is_part and (trace.key, trace.placements, trace.chip) not in own.structures:
-        changed = _changed_ops(trace)
-        if changed is not None:
-            _run_in_parts(trace, changed)
+    if (trace.key, trace.placements, trace.chip) not in own.structures and not in_use():
+        general = generalized.general_program(trace)
+        if general is not None:
+            with metrics.timed(metrics.EAGER_EXECUTE_TIME if own.mode.eager else metrics.EXECUTE_TIME):
+                general.run(trace)
+            own.counters[metrics.HANDLES] += len(outputs)
             return
     structure, program = program_of(trace)
     tensors: list[Any] = [leaf.host if leaf.kept is None else leaf for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
     if program.takes is not None:
         versions = [leaf.lasting_version(number in structure.constant) for number, leaf in enumerate(trace.leaves)]
-    types = _scalar_types(trace, structure.inputs)
+    types = scalar_types(trace, structure.inputs)
     for number in sorted(structure.inputs):
         tensors.append(torch.tensor(trace.scalars[number], dtype=types[number], device="cpu"))
         versions.append(None)
@@ -329,27 +325,6 @@ def _counted_as_replicated(timed: contextlib.AbstractContextManager[None]) -> It
     metrics.count(metrics.SEVERAL_CHIPS)
     with metrics.timed(metrics.SEVERAL_CHIPS_TIME), timed:
         yield
-
-
-def _changed_ops(trace: Trace) -> set[Node] | None:
-    """Returns the ops of a trace without a program that have programs of their own; None if all are in one program."""
-    changed = None if in_use() else growing.changed_ops(trace.nodes)
-    if changed is None:
-        return None
-    has_host_ops = any(runs_on_host(node.kind) for node in trace.nodes)
-    return changed if has_host_ops or 0 < len(changed) < len(trace.nodes) else None
-
-
-def _run_in_parts(trace: Trace, changed: set[Node]) -> None:
-    """Runs ops on few integers on the host and the others as programs, some of which have the ops ``changed`` alone."""
-    parts = growing.Parts(trace.nodes, trace.outputs, changed)
-    while True:
-        with outside_dynamo(), torch.no_grad():
-            parts.compute_on_host()
-        values = parts.next_program()
-        if not values:
-            return
-        _run(sorted(values, key=recorded_at), trace.chip, is_part=True)
 
 
 def _nodes_of(outputs: Sequence[Value]) -> list[Node]:
@@ -465,7 +440,7 @@ def _compile(trace: Trace, inputs: frozenset[int], constant: frozenset[int]) -> 
         arguments = [Argument(f"input_{number}", role) for number, role in enumerate(roles)]
         arguments += [Argument(f"scalar_{number}") for number in sorted(inputs)]
         with COMPUTING:
-            lowered = lower_to_stablehlo(_graph_module(trace, inputs), arguments)
+            lowered = lower_to_stablehlo(graph_module_of(trace, inputs), arguments)
         splits = AUTO if session.current.chips.chooses_shardings else ""  # else of models, not of single ops
         if splits:
             metrics.count("CompileWithAutoSharding")
@@ -502,7 +477,7 @@ def stablehlo_of(tensors: Sequence[torch.Tensor], *, bytecode: bool = False) -> 
         trace = collect(sorted(values, key=recorded_at))
         with outside_dynamo(), without_dispatch_modes():
             arguments = [Argument(f"input_{number}") for number in range(len(trace.leaves))]
-            module = lower_to_stablehlo(_graph_module(trace, frozenset()), arguments).module
+            module = lower_to_stablehlo(graph_module_of(trace, frozenset()), arguments).module
     return saved(module).bytecode if bytecode else module.operation.get_asm(enable_debug_info=asks_for_source_lines())
 
 
@@ -514,18 +489,31 @@ def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index:
     return placement.permuted([order.index(axis) for axis in range(len(order))])
 
 
-def _graph_module(trace: Trace, inputs: frozenset[int]) -> torch.fx.GraphModule:
-    """Returns the trace as an FX graph: placeholders of leaves and scalars, then the graphs of the nodes' kinds."""
+def graph_module_of(
+    trace: Trace, inputs: frozenset[int], sample: generalized.Sample | None = None
+) -> torch.fx.GraphModule:
+    """Returns the trace as an FX graph: placeholders of leaves and scalars, then the graphs of the nodes' kinds.
+
+    Args:
+        trace: the trace.
+        inputs: indices of the scalars that are inputs.
+        sample: an earlier run of the same ops, whose sizes and scalars the graph has; None for those of the trace.
+    """
     graph = torch.fx.Graph()
     owner = torch.nn.Module()
-    leaves = {leaf: _placeholder(graph, f"input_{n}", leaf.shape, leaf.dtype) for n, leaf in enumerate(trace.leaves)}
-    types = _scalar_types(trace, inputs)
+    sample = sample or generalized.Sample.of(trace)
+    leaves = {
+        leaf: _placeholder(graph, f"input_{n}", shape, leaf.dtype)
+        for n, (leaf, shape) in enumerate(zip(trace.leaves, sample.shapes, strict=True))
+    }
+    types = scalar_types(trace, inputs)
     scalars = {number: _placeholder(graph, f"scalar_{number}", (), types[number]) for number in sorted(inputs)}
     results: dict[tuple[Node, int], torch.fx.Node] = {}
     first = 0
-    for node in trace.nodes:
+    for node, kind in zip(trace.nodes, sample.kinds, strict=True):
+        own_scalars = sample.scalars[first : first + len(node.scalars)]
         input_numbers = [number for number in range(first, first + len(node.scalars)) if number in inputs]
-        variant = graph_with_inputs(node.kind, frozenset(number - first for number in input_numbers), node.scalars)
+        variant = graph_with_inputs(kind, frozenset(number - first for number in input_numbers), own_scalars)
         operands = [
             results[value.node, value.index] if value.node is not None else leaves[value] for value in node.inputs
         ]
@@ -583,7 +571,7 @@ def _stack_trace(where: str) -> str:
     return f'  File "{file}", line {line}, in recorded' if file else ""
 
 
-def _scalar_types(trace: Trace, inputs: frozenset[int]) -> dict[int, torch.dtype]:
+def scalar_types(trace: Trace, inputs: frozenset[int]) -> dict[int, torch.dtype]:
     """Returns the dtypes of those scalars of a trace that are inputs, by number."""
     if not inputs:
         return {}
