@@ -147,11 +147,18 @@ def test_an_unknown_mode_is_an_error():
         compiled(torch.tanh, mode="fastest")(torch.ones(2))
 
 
-def test_each_size_compiles_once_and_the_limit_is_reported(on_jax, monkeypatch, project_log):
-    monkeypatch.setattr(frame_settings, "RECOMPILE_LIMIT", 10)
+def test_sizes_that_change_have_one_program_for_all_up_to_a_capacity(on_jax):
     call = compiled(lambda x: x.sum(0))
     for size in (*range(1, 12), 5, 6):
         assert call(torch.ones(size, 2)).tolist() == [size, size]
+    assert len(on_jax) == 5  # sizes 1 and 2; then all up to 4, 8 and 16
+
+
+def test_the_limit_of_compilations_is_reported(on_jax, monkeypatch, project_log):
+    monkeypatch.setattr(frame_settings, "RECOMPILE_LIMIT", 10)
+    call = compiled(lambda x, n: x.sum(0) * n, dynamic=False)
+    for number in range(1, 12):
+        assert call(torch.ones(number, 2), 1).tolist() == [number, number]
     assert len(on_jax) == 10
     (message,) = [each.getMessage() for each in project_log.records if each.name == "tt_xla"]
     assert "compiled 10 times" in message

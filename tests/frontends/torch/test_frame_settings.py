@@ -218,25 +218,7 @@ def _kinds_of_sizes(graph_module) -> list[type]:
     return [type(value.shape[0]) for value in values if isinstance(value, torch.Tensor)]
 
 
-def test_other_backends_see_the_sizes_of_their_own_calls_alone():
-    kinds = []
-
-    def eager(graph_module, inputs):
-        kinds.extend(_kinds_of_sizes(graph_module))
-        return graph_module
-
-    def function(x):
-        return x.sum(0) + 1
-
-    ours, theirs = torch.compile(function, backend="tt"), torch.compile(function, backend=eager)
-    for size, call in enumerate((ours, ours, theirs, ours, theirs), 2):
-        call(torch.ones(size, 2))
-    assert kinds == [int, torch.SymInt]
-
-
-@pytest.mark.parametrize(("variable", "last"), [("", int), ("1", torch.SymInt)])
-def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
-    monkeypatch.setenv("TTXLA_DYNAMO_DEFAULTS", variable)
+def test_sizes_that_change_become_symbols(monkeypatch):
     monkeypatch.setenv("TTXLA_CACHE", "off")
     kinds, describe = [], backend.describe_inputs
 
@@ -248,4 +230,4 @@ def test_sizes_that_change_are_traced_as_numbers(monkeypatch, variable, last):
     function = torch.compile(lambda x: x.sum(0) + x.shape[0], backend="tt")
     for size in (2, 3, 4):
         assert function(torch.ones(size, 2)).tolist() == [2.0 * size] * 2
-    assert kinds == [int, last, last]
+    assert kinds == [int, torch.SymInt]

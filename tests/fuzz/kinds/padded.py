@@ -50,10 +50,15 @@ class Program:
 
     @property
     def text(self) -> str:
-        lines = [f"v{n} = argument {shape} {dtype}" for n, (shape, dtype) in enumerate(zip(self.shapes, self.dtypes, strict=True))]
+        lines = [
+            f"v{n} = argument {shape} {dtype}"
+            for n, (shape, dtype) in enumerate(zip(self.shapes, self.dtypes, strict=True))
+        ]
         for number, (text, _, operands) in enumerate(self.steps, len(self.shapes)):
             lines.append(f"v{number} = {text}({', '.join(f'v{operand}' for operand in operands)})")
-        return "\n".join([*lines, f"return {', '.join(f'v{number}' for number in self.results)}", f"sizes {self.sizes}"])
+        return "\n".join(
+            [*lines, f"return {', '.join(f'v{number}' for number in self.results)}", f"sizes {self.sizes}"]
+        )
 
     def check(self) -> Iterator[Difference]:
         yield from differences(self, self.shapes, self.dtypes, self.sizes)
@@ -64,7 +69,9 @@ def draw(generator: random.Random) -> Program:
     symbols = new_symbols(_NAMES)
     s, b = (symbols[name] for name in _NAMES)
     sizes = [s, b, s + 1, 2 * s, 3, 4, s, b, 2]
-    shapes = [tuple(generator.choice(sizes) for _ in range(generator.randint(1, 4))) for _ in range(generator.randint(1, 3))]
+    shapes = [
+        tuple(generator.choice(sizes) for _ in range(generator.randint(1, 4))) for _ in range(generator.randint(1, 3))
+    ]
     dtypes = [generator.choice(["float32", "float32", "float32", "int32"]) for _ in shapes]
     program = Program(shapes, dtypes, sizes_for(generator, _NAMES))
     values = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
@@ -150,7 +157,9 @@ def along(generator: random.Random, values: list[Any]) -> Step | None:
         "flip": lambda x: jnp.flip(x, axis),
         "roll": lambda x: jnp.roll(x, 1, axis),
         "tile": lambda x: jnp.concatenate([x, x], axis),
-        "diff": lambda x: lax.slice_in_dim(x, 1, x.shape[axis], axis=axis) - lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis),
+        "diff": lambda x: (
+            lax.slice_in_dim(x, 1, x.shape[axis], axis=axis) - lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis)
+        ),
         "head": lambda x: lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis),
         "tail": lambda x: lax.slice_in_dim(x, 1, x.shape[axis], axis=axis),
         "last": lambda x: lax.slice_in_dim(x, x.shape[axis] - 1, x.shape[axis], axis=axis),
@@ -321,10 +330,14 @@ def convolved(generator: random.Random, values: list[Any]) -> Step | None:
         return None
     stride, dilation = generator.choice([1, 2]), generator.choice([1, 1, 2])
     edges = [generator.choice([(0, 0), (1, 1), (0, 1)])] * spatial
-    kernel = np.linspace(-1, 1, 2 * int(channels) * 2**spatial, dtype="float32").reshape(2, int(channels), *[2] * spatial)
+    kernel = np.linspace(-1, 1, 2 * int(channels) * 2**spatial, dtype="float32").reshape(
+        2, int(channels), *[2] * spatial
+    )
     return (
         f"conv {stride} {dilation} {edges}",
-        lambda x: lax.conv_general_dilated(x.astype("float32"), kernel, [stride] * spatial, edges, rhs_dilation=[dilation] * spatial),
+        lambda x: lax.conv_general_dilated(
+            x.astype("float32"), kernel, [stride] * spatial, edges, rhs_dilation=[dilation] * spatial
+        ),
         [number],
     )
 

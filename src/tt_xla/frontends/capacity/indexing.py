@@ -104,7 +104,17 @@ def _bounded(
     return starts, GatherScatterMode.FILL_OR_DROP if fills else GatherScatterMode.CLIP
 
 
-@rule("scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
+@rule(
+    "scatter",
+    "scatter-add",
+    "scatter-mul",
+    "scatter-min",
+    "scatter-max",
+    "scatter_add",
+    "scatter_mul",
+    "scatter_min",
+    "scatter_max",
+)
 def scatter(
     ctx: Padding,
     primitive: Any,
@@ -118,9 +128,7 @@ def scatter(
     **params: Any,
 ) -> Padded:
     numbers = dimension_numbers
-    x, indices = _aligned_batches(
-        ctx, x, indices, numbers.operand_batching_dims, numbers.scatter_indices_batching_dims
-    )
+    x, indices = _aligned_batches(ctx, x, indices, numbers.operand_batching_dims, numbers.scatter_indices_batching_dims)
     indexed = numbers.scatter_dims_to_operand_dims
     for axis in indexed:
         x = ctx.single(x, axis)
@@ -200,7 +208,10 @@ def dynamic_update_slice(ctx: Padding, primitive: Any, outs: Any, x: Padded, upd
         indices.append(_start(ctx, starts[axis], whole - size))
         room = x.array.shape[axis] if is_exact(update.dims[axis]) else x.array.shape[axis] + update.array.shape[axis]
         grown[axis] = (Factor(whole, room),)
-    dims, partial = x.dims, [axis for axis in update.padded_axes if capacity_of(grown[axis]) != capacity_of(x.dims[axis])]
+    dims, partial = (
+        x.dims,
+        [axis for axis in update.padded_axes if capacity_of(grown[axis]) != capacity_of(x.dims[axis])],
+    )
     for axis in partial:
         x = ctx.with_dim(x, axis, grown[axis])
     if partial:

@@ -29,7 +29,9 @@ _NEUTRAL = {
 
 
 def _neutral(primitive: Any, dtype: Any) -> Any:
-    name = primitive.name.split("_")[-1].removeprefix("cum").removeprefix("log" if "sumexp" not in primitive.name else "")
+    name = (
+        primitive.name.split("_")[-1].removeprefix("cum").removeprefix("log" if "sumexp" not in primitive.name else "")
+    )
     return _NEUTRAL[name](dtype)
 
 
@@ -90,7 +92,9 @@ def convolution(
     batch, channels, *spatial = dimension_numbers.lhs_spec
     kernels, depth, *window_axes = dimension_numbers.rhs_spec
     groups = max(params["feature_group_count"], params["batch_group_count"])
-    if groups > 1 and not all(map(is_exact, (x.dims[batch], x.dims[channels], kernel.dims[kernels], kernel.dims[depth]))):
+    if groups > 1 and not all(
+        map(is_exact, (x.dims[batch], x.dims[channels], kernel.dims[kernels], kernel.dims[depth]))
+    ):
         raise NoRuleError("A convolution in groups has a batch or channels whose number changes from call to call.")
     x, kernel = ctx.aligned([x, kernel], [(channels, depth)]) if groups == 1 else (x, kernel)
     for axis in window_axes:

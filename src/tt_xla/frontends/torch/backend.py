@@ -227,7 +227,11 @@ def _compile_for_capacities(
     graph_module: torch.fx.GraphModule, arguments: list[Argument] | None, own: Mapping[str, Any]
 ) -> BoxedCall | None:
     """Compiles a graph with symbolic sizes for capacities; None if it has to be compiled for each size."""
-    if settings.current().with_own(own).capacity_steps == "off" or len(chips_of(graph_module.graph.nodes)) > 1 or placements.in_use():
+    if (
+        settings.current().with_own(own).capacity_steps == "off"
+        or len(chips_of(graph_module.graph.nodes)) > 1
+        or placements.in_use()
+    ):
         return None
     try:
         return CapacityExecutor(graph_module, arguments, own)

@@ -68,6 +68,11 @@ class _Result:
     order: tuple[int, ...] | None
     device: torch.device
 
+    def contents(self, padded: torch.Tensor, symbols: Mapping[str, int]) -> torch.Tensor | PaddedContents:
+        """Returns the elements in the order of the dimensions, given a program's result on the CPU."""
+        sizes = tuple(integer_value(size, symbols) for size in self.sizes)
+        return padded if padded.shape == sizes else PaddedContents(padded, sizes)
+
     def made(self, padded: torch.Tensor, symbols: Mapping[str, int]) -> torch.Tensor:
         """Returns the result, given a program's result on the same device, whose valid elements are the first ones."""
         sizes = tuple(integer_value(size, symbols) for size in self.sizes)
@@ -136,7 +141,7 @@ class CapacityExecutor:
         graph_module: the graph, whose nodes carry fake tensors.
         arguments: description of each placeholder.
         options: compile options of this model.
-        chip: the chip that runs it; None for that of the graph's tensors.
+        chip: the chip that runs recorded ops, by :meth:`run_values`; None for a graph of dynamo.
 
     Raises:
         NoRuleError: an op has no rule for the padding of its operands.
@@ -159,6 +164,8 @@ class CapacityExecutor:
         placeholders = graph_module.graph.find_nodes(op="placeholder")
         values = [node.meta.get("val") for node in placeholders]
         sizes = [size for value in values for size in _symbolic_sizes(value)]
+        if not sizes:
+            raise UnsupportedOpError("No size that changes is one of an input.")
         equations: list[str] = []
         while not self._trace(graph_module, arguments, sizes, equations):
             pass
@@ -174,7 +181,10 @@ class CapacityExecutor:
                 if values[position].is_conj() or values[position].is_neg()
             ]
         self._executors: dict[tuple[int, ...], tuple[PaddedProgram, Executor]] = {}
-        self._of_values([reader.hint for reader in self._readers])  # an op without a rule is found now
+        if chip is None:
+            self._of_values([reader.hint for reader in self._readers])  # an op without a rule is found now
+        else:
+            self._check()
 
     def _trace(
         self,
@@ -198,29 +208,54 @@ class CapacityExecutor:
             equations.append(found)
             return False
 
+    def _check(self) -> None:
+        """Finds an op without a rule before the first program is compiled."""
+        padded = self._program.padded(self._capacities_of([reader.hint for reader in self._readers]))
+        with tracing():
+            jax.eval_shape(padded, *padded.arguments, *self._lengths)
+
+    @property
+    def _lengths(self) -> list[jax.ShapeDtypeStruct]:
+        """The last arguments of each program: the values of the symbols."""
+        return [jax.ShapeDtypeStruct((), np.dtype("int64"))] * len(self._readers)
+
+    def _capacities_of(self, values: Sequence[int]) -> dict[str, int]:
+        """Returns the capacities for some values of the symbols."""
+        half_steps = settings.current().with_own(self._options).capacity_steps == "halves"
+        offsets = self._program.offsets
+        return {
+            name: step_capacity(value + offsets.get(name, 0), self._least[name], half_steps=half_steps)
+            for name, value in zip(self._program.symbols, values, strict=True)
+        }
+
+    def has_program(self, args: Sequence[Any]) -> bool:
+        """Returns whether there is a program for the sizes of some inputs of the graph."""
+        return tuple(self._capacities_of([*self._symbols(args).values()]).values()) in self._executors
+
+    def prepare(self, args: Sequence[Any]) -> None:
+        """Compiles the program for the sizes of some inputs of the graph."""
+        self._of_values([*self._symbols(args).values()])
+
     def _of_values(self, values: Sequence[int]) -> tuple[PaddedProgram, Executor]:
         """Returns the program for some values of the symbols."""
-        program = self._program
-        half_steps = settings.current().with_own(self._options).capacity_steps == "halves"
-        capacities = tuple(
-            step_capacity(value + program.offsets.get(name, 0), self._least[name], half_steps=half_steps)
-            for name, value in zip(program.symbols, values, strict=True)
-        )
-        found = self._executors.get(capacities)
+        capacities = self._capacities_of(values)
+        key = tuple(capacities.values())
+        found = self._executors.get(key)
         if found is None:
-            found = self._executors[capacities] = self._compiled(dict(zip(program.symbols, capacities, strict=True)))
+            found = self._executors[key] = self._compiled(capacities)
         return found
 
     def _compiled(self, capacities: Mapping[str, int]) -> tuple[PaddedProgram, Executor]:
         padded = self._program.padded(capacities)
         if logger().isEnabledFor(logging.INFO):
-            names = ", ".join(f"{reader.description} up to {capacities[reader.name]}" for reader in self._readers)
-            logger().info("A program for %s is compiled.", names)
+            names = [argument.name for argument in self._lowering.arguments]
+            sizes = [f"{reader.described(names)} up to {capacities[reader.name]}" for reader in self._readers]
+            logger().info("A program is compiled for %s.", " and ".join(sizes))
         with tracing():
-            arguments = [*padded.arguments, *[jax.ShapeDtypeStruct((), np.dtype("int64"))] * len(self._readers)]
+            arguments = [*padded.arguments, *self._lengths]
             module = jax.jit(padded, keep_unused=True).lower(*arguments).compiler_ir("stablehlo")
         specs = [
-            TensorSpec(result.dtype, shape, result.device)
+            TensorSpec(result.dtype, shape, result.device if self._chip is None else torch.device("cpu"))
             for result, shape in zip(self._results, padded.results, strict=True)
         ]
         lengths = [_Length(name, self._current) for name in self._program.symbols]
@@ -254,13 +289,28 @@ class CapacityExecutor:
         """Returns the values of the symbols in a call."""
         return {reader.name: reader(args) for reader in self._readers}
 
-    def run(self, args: Sequence[Any], versions: Sequence[int | None] | None = None) -> list[torch.Tensor]:
-        """Runs the program for the sizes of some arguments, and returns the tensors that it computes.
+    def run(self, args: Sequence[Any]) -> list[torch.Tensor]:
+        """Runs the program for the sizes of some arguments, and returns the tensors that it computes."""
+        arrays, symbols = self._run(args, None)
+        return [result.made(array, symbols) for result, array in zip(self._results, arrays, strict=True)]
+
+    def run_values(self, args: Sequence[Any], versions: Sequence[int | None]) -> list[torch.Tensor | PaddedContents]:
+        """Runs the program of recorded ops for the sizes of some arguments.
 
         Args:
-            args: inputs of the graph. A tensor may also be :class:`PaddedContents`.
-            versions: content versions of the inputs that are on the CPU; None for a tensor that changes unnoticed.
+            args: inputs of the graph: CPU tensors, or :class:`PaddedContents`.
+            versions: content versions of the inputs; None for one that changes unnoticed.
+
+        Returns:
+            The elements of each result, in the order of its dimensions.
         """
+        arrays, symbols = self._run(args, versions)
+        return [result.contents(array, symbols) for result, array in zip(self._results, arrays, strict=True)]
+
+    def _run(
+        self, args: Sequence[Any], versions: Sequence[int | None] | None
+    ) -> tuple[list[torch.Tensor], dict[str, int]]:
+        """Returns what the program computes, with its padding, and the values of the symbols."""
         symbols = self._symbols(args)
         program, executor = self._of_values([*symbols.values()])
         self._current.symbols = symbols
@@ -270,8 +320,7 @@ class CapacityExecutor:
                 padded[position] = _padded(args[position], program.shapes[index])
             elif isinstance(args[position], PaddedContents):
                 padded[position] = args[position].read()
-        arrays = executor.run(padded, versions)
-        return [result.made(array, symbols) for result, array in zip(self._results, arrays, strict=True)]
+        return executor.run(padded, versions), symbols
 
 
 @dataclass(frozen=True)
@@ -356,18 +405,21 @@ class _Reader:
         position: position of an input.
         axis: the dimension of the input whose size it is; None where the input is the number itself.
         hint: the value in the call that was traced.
+        shown: position and dimension of a tensor that has the size, for messages; None if there is none.
     """
 
     name: str
     position: int
     axis: int | None
     hint: int
+    shown: tuple[int, int] | None = None
 
-    @property
-    def description(self) -> str:
-        """The symbol in words."""
-        where = f"input {self.position}"
-        return where if self.axis is None else f"dimension {self.axis} of {where}"
+    def described(self, names: Sequence[str]) -> str:
+        """Returns the symbol in words, given the names of the inputs."""
+        if self.shown is not None:
+            position, axis = self.shown
+            return f"dimension {axis} of {names[position]}"
+        return f"the number {names[self.position]}"
 
     def __call__(self, args: Sequence[Any]) -> int:
         value = args[self.position]
@@ -386,7 +438,9 @@ def _readers(names: Sequence[str], values: Sequence[Any]) -> list[_Reader]:
         for axis, size in ((None, value), *enumerate(shape)):
             if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
                 name = str(size.node.expr)
-                found.setdefault(name, _Reader(name, position, axis, symbolic.hint(size)))
+                reader = found.setdefault(name, _Reader(name, position, axis, symbolic.hint(size)))
+                if axis is not None and reader.shown is None:
+                    found[name] = replace(reader, shown=(position, axis))
     for name in names:
         if name not in found:
             raise UnsupportedOpError(f"The size {name} of the graph is no size of an input.")

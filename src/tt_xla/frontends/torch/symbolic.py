@@ -38,9 +38,7 @@ class DifferentFormsError(TTXLAError):
 
 
 @contextlib.contextmanager
-def symbols(
-    sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any], equations: Iterable[str] = ()
-) -> Iterator[None]:
+def symbols(sizes: Iterable[torch.SymInt], ranges: Mapping[Any, Any], equations: Iterable[str] = ()) -> Iterator[None]:
     """Context manager in which symbolic sizes stay symbolic.
 
     Args:

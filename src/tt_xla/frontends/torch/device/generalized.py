@@ -23,7 +23,6 @@ import torch
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import kinds
-from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.values import Kind
 from tt_xla.frontends.torch.private.fake import new_symbol, symbolic_mode
 from tt_xla.frontends.torch.symbolic import hint as symbolic_hint
@@ -107,7 +106,7 @@ def general_program(trace: Trace) -> General | None:
     former, form.last = form.last, sample
     if form.general is not None and form.general.accepts(sample):
         return form.general
-    if form.tries >= _MAX_TRIES or current.with_own({}).capacity_steps == "off":
+    if former.shapes == sample.shapes or form.tries >= _MAX_TRIES or current.with_own({}).capacity_steps == "off":
         return None
     form.tries += 1
     try:
@@ -123,7 +122,7 @@ def _form_of(trace: Trace) -> tuple[Any, ...]:
     leaves = {leaf: number for number, leaf in enumerate(trace.leaves)}
     key: list[Any] = [trace.chip]
     for node in trace.nodes:
-        key.append(node.kind.op)
+        key += (node.kind.op, *map(type, node.scalars))
         for value in node.inputs:
             if value.node is not None:
                 key += (numbers[value.node], value.index)
@@ -176,8 +175,7 @@ class _Symbols:
                 self._found[pair] = symbol = new_symbol(self._mode, pair[1])
                 self.readers[str(symbol.node.expr)] = place
         return [
-            [self.checked(*pair) for pair in zip(old, new, strict=True)]
-            for old, new in zip(before, after, strict=True)
+            [self.checked(*pair) for pair in zip(old, new, strict=True)] for old, new in zip(before, after, strict=True)
         ]
 
     def expression(self, before: int, after: int) -> Any:
@@ -317,7 +315,9 @@ class General:
             return False
         checked = self._checked.get(key)
         if checked is None:
-            if not self._condition(values) or not all(map(_fits, self._shapes, sample.shapes, itertools.repeat(values))):
+            if not self._condition(values) or not all(
+                map(_fits, self._shapes, sample.shapes, itertools.repeat(values))
+            ):
                 return False
             if len(self._checked) >= _MAX_FORMS:
                 self._checked.clear()
@@ -332,6 +332,14 @@ class General:
                 return False
         return True
 
+    def compiles(self, trace: Trace) -> bool:
+        """Returns whether no program has the capacities for a trace yet."""
+        return not self._executor.has_program(trace.leaves)
+
+    def compile(self, trace: Trace) -> None:
+        """Compiles the program for the capacities of a trace."""
+        self._executor.prepare(trace.leaves)
+
     def run(self, trace: Trace) -> None:
         """Computes the values of a trace whose sample :meth:`accepts` took."""
         from tt_xla.frontends.torch.capacities import PaddedContents
@@ -345,12 +353,11 @@ class General:
         for number in sorted(self._inputs):
             arguments.append(torch.tensor(trace.scalars[number], dtype=types[number], device="cpu"))
             versions.append(None)
-        for value, result in zip(trace.outputs, self._executor.run(arguments, versions), strict=True):
-            buffer = buffer_of(result)
-            if buffer.kept is not None:
-                value.set_kept(buffer.kept)
+        for value, contents in zip(trace.outputs, self._executor.run_values(arguments, versions), strict=True):
+            if isinstance(contents, PaddedContents):
+                value.set_kept(contents)
             else:
-                value.set_computed(buffer.host.reshape(value.shape))
+                value.set_computed(contents.reshape(value.shape))
 
 
 def _fits(expected: Sequence[Any], entries: Sequence[Any], values: Mapping[str, int]) -> bool:
@@ -389,9 +396,7 @@ def _is_size(entry: Any) -> bool:
     return type(entry) is int
 
 
-def _templates(
-    before: Sequence[Kind], after: Sequence[Kind], symbols: _Symbols
-) -> tuple[list[list[Any]], list[int]]:
+def _templates(before: Sequence[Kind], after: Sequence[Kind], symbols: _Symbols) -> tuple[list[list[Any]], list[int]]:
     """Returns what the arguments of ops must be: entries and expressions for each pair of kinds, and the pair of each op.
 
     Raises:
@@ -423,9 +428,7 @@ def _template(before: Sequence[Any], after: Sequence[Any], symbols: _Symbols) ->
     return entries
 
 
-def _generalize(
-    earlier: torch.fx.GraphModule, later: torch.fx.GraphModule, symbols: _Symbols, leaves: int
-) -> None:
+def _generalize(earlier: torch.fx.GraphModule, later: torch.fx.GraphModule, symbols: _Symbols, leaves: int) -> None:
     """Gives a graph symbolic sizes.
 
     Args:

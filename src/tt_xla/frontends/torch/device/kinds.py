@@ -109,9 +109,7 @@ def _add_log_filter() -> None:
     logging.getLogger(private_fake.LOGGER_NAME).addFilter(_SILENCE.accepts)
 
 
-def fake(
-    shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None = None, mode: Any = None
-) -> FakeTensor:
+def fake(shape: Sequence[int], dtype: torch.dtype, stride: Sequence[int] | None = None, mode: Any = None) -> FakeTensor:
     """Returns a fake tensor of the device.
 
     Args:

@@ -269,13 +269,9 @@ def _run(outputs: list[Value], chip: int) -> None:
             own.donation.read.add(leaf)
     if own.mode.structures is not None:
         own.mode.structures.add(trace.key)
-    if (trace.key, trace.placements, trace.chip) not in own.structures and not in_use():
-        general = generalized.general_program(trace)
-        if general is not None:
-            with metrics.timed(metrics.EAGER_EXECUTE_TIME if own.mode.eager else metrics.EXECUTE_TIME):
-                general.run(trace)
-            own.counters[metrics.HANDLES] += len(outputs)
-            return
+    is_new = (trace.key, trace.placements, trace.chip) not in own.structures
+    if is_new and not in_use() and (general := generalized.general_program(trace)) is not None:
+        return _run_general(general, trace)
     structure, program = program_of(trace)
     tensors: list[Any] = [leaf.host if leaf.kept is None else leaf for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
@@ -317,6 +313,24 @@ def _run(outputs: list[Value], chip: int) -> None:
     for value, placement in zip(outputs, program.placements or (), strict=False):
         if placement is not None and placement.shape == tuple(value.shape):
             value.placement = placement
+
+
+def _run_general(general: generalized.General, trace: Trace) -> None:
+    """Runs a trace by the program of all its sizes."""
+    own = session.current
+    if general.compiles(trace):
+        for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
+            metrics.count(name)
+        analysis.report_compilation(trace.graph)
+        with metrics.timed(metrics.EAGER_COMPILE_TIME if own.mode.eager else metrics.COMPILE_TIME):
+            general.compile(trace)
+        analysis.report_program(trace.chip)
+    else:
+        metrics.count(metrics.REUSED)
+    analysis.report_run(trace.graph)
+    with metrics.timed(metrics.EAGER_EXECUTE_TIME if own.mode.eager else metrics.EXECUTE_TIME), outside_dynamo():
+        general.run(trace)
+    own.counters[metrics.HANDLES] += len(trace.outputs)
 
 
 @contextlib.contextmanager

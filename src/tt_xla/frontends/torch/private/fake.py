@@ -15,7 +15,6 @@ LOGGER_NAME = "torch._subclasses.fake_tensor"
 """Name of the logger to which fake tensors report ops that they refuse."""
 
 
-
 def symbolic_mode() -> Any:
     """Returns a fake mode whose tensors may have symbolic sizes."""
     from torch.fx.experimental.symbolic_shapes import ShapeEnv

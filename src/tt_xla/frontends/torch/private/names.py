@@ -133,7 +133,6 @@ PARTS: Mapping[str, Part] = {
             "torch._dynamo.config": "the recompile limit of frames of tt",
             "torch._dynamo.convert_frame": "hooks that want to see a trace",
             "torch._dynamo.convert_frame._compile": "settings for frames of tt, and a stored trace in place of tracing",
-            "torch._dynamo.pgo.get_code_state": "traces a size that has changed as a number",
             "torch._dynamo.symbolic_convert.InstructionTranslator": "the trace whose graph is compiled",
         },
     ),
