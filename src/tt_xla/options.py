@@ -149,8 +149,8 @@ class CompileOptions:
     )
     capacity_steps: str = _option(
         "powers",
-        "sizes of PyTorch that change from call to call are padded to powers of two, or with 'halves' also to 1.5 times "
-        "these; one program serves all sizes up to its capacity. 'off' compiles a program for each size",
+        "sizes of PyTorch tensors that change from call to call are padded to powers of two, or with halves also to "
+        "1.5 times these, and one program serves all sizes up to its capacity; off compiles a program for each size",
         choices=("powers", "halves", "off"),
     )
     experimental_weight_dtype: str = _option(

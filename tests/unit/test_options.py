@@ -233,7 +233,7 @@ TRUE_BY_DEFAULT = {
 
 
 def test_the_default_of_each_option() -> None:
-    others = {"optimization_level": 0, "numerics": "silicon", "backend": "default"}
+    others = {"optimization_level": 0, "numerics": "silicon", "backend": "default", "capacity_steps": "powers"}
     for name, option in COMPILE_OPTIONS.items():
         expected = others.get(name, name in TRUE_BY_DEFAULT if isinstance(option.default, bool) else "")
         assert option.default == expected, name

@@ -122,6 +122,8 @@ CACHES = {
         "torch.device.geometry.find_view",
         "torch.device.kinds._decompositions",
         "torch.device.signatures._overload_for_numbers",
+        "capacity.sizes._parsed",
+        "torch.device.generalized._code_of",
         "torch.device.tensor_factory.factory_for",
         "torch.errors._with_base",
         "torch.fingerprints._process_start",

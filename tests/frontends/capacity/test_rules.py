@@ -1,4 +1,4 @@
-"""Programs with symbolic sizes compute at larger capacities what they compute at the sizes, whatever the padding holds."""
+"""Programs compute at larger capacities what they compute at their sizes, whatever the padding holds."""
 
 from __future__ import annotations
 

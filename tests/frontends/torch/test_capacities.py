@@ -97,7 +97,8 @@ def test_a_compiled_model_has_few_programs_for_many_sizes(name, device, monkeypa
         given = inputs(number)
         with torch.no_grad():
             expected, result = model(*given), compiled(*(each.to(device) for each in given))
-        assert result.stride() == expected.stride() or name == "patches"
+        if name != "patches":
+            assert result.stride() == expected.stride()
         torch.testing.assert_close(result.cpu(), expected, rtol=2e-2, atol=2e-2)
     assert len(compiled_programs()) <= most
 

@@ -1,1 +1,1 @@
-"""Draws programs with symbolic sizes, fills their padding with noise, and judges them by the same program of fixed sizes."""
+"""Fills the padding of programs with symbolic sizes with noise, and judges them by programs of fixed sizes."""

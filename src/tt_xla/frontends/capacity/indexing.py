@@ -13,13 +13,11 @@ from jax.lax import GatherScatterMode
 from tt_xla.frontends.capacity.movement import dynamic_slice_of
 from tt_xla.frontends.capacity.rules import rule
 from tt_xla.frontends.capacity.values import (
-    Dim,
     Factor,
     NoRuleError,
     Padded,
     Padding,
     capacity_of,
-    exact,
     is_exact,
     size_of,
 )

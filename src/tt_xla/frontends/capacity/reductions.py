@@ -147,7 +147,7 @@ class _Window:
 
 def _edges(ctx: Padding, dim: Dim, window: _Window, edges: Any, size: Size) -> tuple[tuple[int, int], Dim]:
     """Returns what a dimension gets at both ends, and the dimension of the result."""
-    low, high = edges
+    low = edges[0]
     if is_symbolic_dim(low):
         raise NoRuleError("A window begins before the first element by a size that changes from call to call.")
     result = ctx.dim(size)

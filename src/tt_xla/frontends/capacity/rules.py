@@ -26,13 +26,15 @@ RULES: Registry[str, Rule] = Registry("rule for padding")
 rule = RULES.register
 """Decorator that registers ``rule(ctx, primitive, outs, *operands, **params)`` for primitives."""
 
-ELEMENTWISE = frozenset(
-    """abs acos acosh add and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp clz complex conj
-    convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igammac
-    imag integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not optimization_barrier or
-    population_count pow real reduce_precision regularized_incomplete_beta rem round rsqrt select_n shift_left
-    shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta""".split()
-)
+_ELEMENTWISE = """
+    abs add cbrt complex conj div exp exp2 expm1 imag integer_pow log log1p max min mul neg nextafter pow real rem
+    rsqrt sign sqrt square sub acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cos cosh digamma erf
+    erf_inv erfc igamma igammac lgamma logistic regularized_incomplete_beta sin sinh tan tanh zeta and clz not or
+    population_count shift_left shift_right_arithmetic shift_right_logical xor clamp eq ge gt is_finite le lt ne
+    select_n ceil convert_element_type copy copy_p floor optimization_barrier reduce_precision round stop_gradient
+"""
+
+ELEMENTWISE = frozenset(_ELEMENTWISE.split())
 """Primitives each element of whose results depends on the same element of each operand, or on scalars."""
 
 _KEEPS_NUMBERS = {"abs": abs, "neg": lambda number: -number, "copy": lambda number: number, "square": lambda n: n * n}

@@ -186,14 +186,10 @@ def check_rules(graph_module: torch.fx.GraphModule) -> bool:
 class Lowering:
     """Lowers one graph.
 
-    Args:
-        graph_module: the graph.
-        arguments: description of each placeholder; None for inputs named after the placeholders.
-
     Attributes:
         tensors: positions, among the placeholders, of the tensors.
         traced: nodes that are arguments of ``main``, in order.
-        numbers: symbolic numbers that ops take as arguments; they are the next arguments of ``main``.
+        numbers: symbolic numbers that ops take; they are the next arguments of ``main``.
         results: nodes that are results of ``main``.
         outputs: how each output of the graph is obtained (:class:`Lowered`).
     """
@@ -218,6 +214,7 @@ class Lowering:
         self._numbers = {node: index for index, node in enumerate(self._located)}
 
     def run(self) -> Lowered:
+        """Lowers the graph."""
         self.prepare()
         return self.lowered(self._trace(), [node.meta["val"] for node in self.results])
 
@@ -231,12 +228,8 @@ class Lowering:
                 self.traced.append(node)
             elif node not in self.open:
                 self.constants[node] = number(value)
-        self.input_orders = [
-            None
-            if symbolic.is_active()
-            else _channels_last(self.placeholders[position].meta["val"], self.arguments[position])
-            for position in self.tensors
-        ]
+        pairs = [(self.placeholders[position].meta["val"], self.arguments[position]) for position in self.tensors]
+        self.input_orders = [None if symbolic.is_active() else _channels_last(*pair) for pair in pairs]
         self._collect_extras()
         self.numbers = [node for node in self.nodes if node in self.open and _is_op_argument(node)]
         self.outputs, self.results = self._outputs()
@@ -248,7 +241,7 @@ class Lowering:
 
         Args:
             module: the module.
-            results: what each result of ``main`` is like: a fake tensor, or what has its dtype, shape and device.
+            results: what has dtype, shape and device of each result of ``main``.
             lengths: functions of the graph's inputs that compute the last arguments of ``main``.
         """
         tensors = self.tensors
@@ -320,7 +313,7 @@ class Lowering:
         """Finds constants and random ops; constants are embedded or become arguments."""
         for node in self.nodes:
             if node.op == "get_attr":
-                value = _attribute(self.graph_module, str(node.target))
+                value = attribute_of(node)
                 if isinstance(value, torch.fx.GraphModule):
                     self.constants[node] = functools.partial(self._branch, value)
                 if not isinstance(value, torch.Tensor):
@@ -367,7 +360,7 @@ class Lowering:
                 outputs.append(("size" if jax.export.is_symbolic_dim(size) else "value", size))
             else:
                 if "val" not in value.meta:
-                    value.meta["val"] = _attribute(self.graph_module, str(value.target))
+                    value.meta["val"] = attribute_of(value)
                 if value not in results:
                     results.append(value)
                 outputs.append(("result", results.index(value)))
@@ -593,12 +586,6 @@ def _concrete(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _concrete(item) for name, item in value.items()}
     return number(value)
-
-
-def _attribute(owner: Any, path: str) -> Any:
-    for name in path.split("."):
-        owner = getattr(owner, name)
-    return owner
 
 
 def to_numpy(value: torch.Tensor) -> np.ndarray:

@@ -16,20 +16,18 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import kinds
+from tt_xla.frontends.torch.device.traces import Sample, Trace, graph_module_of, scalar_types
 from tt_xla.frontends.torch.device.values import Kind
 from tt_xla.frontends.torch.private.fake import new_symbol, symbolic_mode
 from tt_xla.frontends.torch.symbolic import hint as symbolic_hint
 from tt_xla.log import logger
-
-if TYPE_CHECKING:
-    from tt_xla.frontends.torch.device.programs import Trace
 
 _MAX_FORMS = 1024
 _MIN_CONSTANT = 1024
@@ -38,33 +36,6 @@ _MAX_OFFSET = 4
 """By how much a size exceeds another one that changes as it does, as a mask's exceeds that of a cache."""
 _MAX_TRIES = 4
 """Number of times that a form of traces is generalised. One whose numbers fit no expression compiles for each size."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What a run of a trace leaves behind for the comparison with the next one.
-
-    Attributes:
-        kinds: kinds of its ops, in the order of recording.
-        shapes: shapes of its leaves.
-        scalars: numbers of its ops that may vary.
-        versions: content versions of its leaves.
-    """
-
-    kinds: list[Kind]
-    shapes: list[tuple[int, ...]]
-    scalars: tuple[float, ...]
-    versions: list[int]
-
-    @staticmethod
-    def of(trace: Trace) -> Sample:
-        """Returns the sample of a trace."""
-        return Sample(
-            [node.kind for node in trace.nodes],
-            [leaf.shape for leaf in trace.leaves],
-            trace.scalars,
-            [leaf.version for leaf in trace.leaves],
-        )
 
 
 @dataclass
@@ -274,7 +245,6 @@ class General:
 
     def __init__(self, trace: Trace, before: Sample, after: Sample) -> None:
         from tt_xla.frontends.torch.capacities import CapacityExecutor
-        from tt_xla.frontends.torch.device.programs import graph_module_of
         from tt_xla.frontends.torch.lowering import Argument
         from tt_xla.ir.program import Role
 
@@ -343,7 +313,6 @@ class General:
     def run(self, trace: Trace) -> None:
         """Computes the values of a trace whose sample :meth:`accepts` took."""
         from tt_xla.frontends.torch.capacities import PaddedContents
-        from tt_xla.frontends.torch.device.programs import scalar_types
 
         types = scalar_types(trace, self._inputs)
         arguments: list[Any] = [
@@ -397,7 +366,7 @@ def _is_size(entry: Any) -> bool:
 
 
 def _templates(before: Sequence[Kind], after: Sequence[Kind], symbols: _Symbols) -> tuple[list[list[Any]], list[int]]:
-    """Returns what the arguments of ops must be: entries and expressions for each pair of kinds, and the pair of each op.
+    """Returns what the arguments of ops must be, for each pair of kinds, and the number of the pair of each op.
 
     Raises:
         UnlikeError: arguments other than integers differ, or no expression fits.

@@ -9,8 +9,9 @@ import torch
 
 from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device.buffers import Buffer, buffer_of, pending_buffers
-from tt_xla.frontends.torch.device.programs import Trace, collect, program_of, synchronize
+from tt_xla.frontends.torch.device.programs import program_of, synchronize
 from tt_xla.frontends.torch.device.recording import new_tensor, read
+from tt_xla.frontends.torch.device.traces import Trace, collect
 from tt_xla.frontends.torch.device.values import Kind, Node, Value
 
 _MAX_GRAPHS = 4096

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-import operator
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,10 @@ from tt_xla.environment import asks_for_source_lines
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.custom_ops import MARK_OP
-from tt_xla.frontends.torch.device import analysis, draws, generalized, kinds, metrics
+from tt_xla.frontends.torch.device import analysis, draws, generalized, metrics
 from tt_xla.frontends.torch.device.buffers import NO_BYTES, Buffer, buffer_of, pending_buffers, set_synchronize
 from tt_xla.frontends.torch.device.donation import aliases, release, takes
-from tt_xla.frontends.torch.device.kinds import COMPUTING, graph_with_inputs, new_fakes, scalar_dtype
+from tt_xla.frontends.torch.device.kinds import COMPUTING
 from tt_xla.frontends.torch.device.marking import is_part
 from tt_xla.frontends.torch.device.placements import (
     MixedMeshesError,
@@ -32,7 +31,8 @@ from tt_xla.frontends.torch.device.placements import (
     place_result,
     placement_of_value,
 )
-from tt_xla.frontends.torch.device.values import Node, Value
+from tt_xla.frontends.torch.device.traces import Trace, collect, graph_module_of, scalar_types
+from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
@@ -54,42 +54,8 @@ _MIN_CONSTANT_BYTES = 4096
 _OP_ERRORS = (TTXLAError, IndexError, RuntimeError, TypeError, ValueError)
 """Errors of a recorded op. Others, such as a lack of the host's memory, have no single op as their cause."""
 
-_SERIAL = operator.attrgetter("serial")
-
 Callee = Callable[[list[Any], list[int | None]], list[Any]]
 """Runs a program: takes argument tensors and their content versions, returns the results."""
-
-
-@dataclass
-class Trace:
-    """The recorded nodes that compute some values.
-
-    Attributes:
-        nodes: the nodes in the order of recording.
-        leaves: values with bytes that the nodes read, each once.
-        outputs: the values to compute.
-        key: identifies the structure; traces that differ in bytes and scalars alone have equal keys.
-        scalars: scalars of all nodes, in order.
-        placements: placements of the leaves on a mesh; empty where none has one.
-        chip: number of the chip that computes the values.
-    """
-
-    nodes: list[Node]
-    leaves: list[Value]
-    outputs: list[Value]
-    key: tuple[int, ...]
-    scalars: tuple[float, ...]
-    placements: tuple[Placement | None, ...] = ()
-    chip: int = 0
-
-    def graph(self) -> analysis.Graph:
-        """Returns what reports say about the trace."""
-        return analysis.Graph(
-            repr((self.key, self.placements, self.chip)),
-            len(self.leaves) + len(self.scalars),
-            len(self.outputs),
-            self.chip,
-        )
 
 
 @dataclass
@@ -319,12 +285,8 @@ def _run_general(general: generalized.General, trace: Trace) -> None:
     """Runs a trace by the program of all its sizes."""
     own = session.current
     if general.compiles(trace):
-        for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
-            metrics.count(name)
-        analysis.report_compilation(trace.graph)
-        with metrics.timed(metrics.EAGER_COMPILE_TIME if own.mode.eager else metrics.COMPILE_TIME):
+        with _counted_compilation(trace):
             general.compile(trace)
-        analysis.report_program(trace.chip)
     else:
         metrics.count(metrics.REUSED)
     analysis.report_run(trace.graph)
@@ -334,48 +296,23 @@ def _run_general(general: generalized.General, trace: Trace) -> None:
 
 
 @contextlib.contextmanager
+def _counted_compilation(trace: Trace) -> Iterator[None]:
+    """Counts, times and reports the compilation of a trace."""
+    for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
+        metrics.count(name)
+    analysis.report_compilation(trace.graph)
+    is_eager = session.current.mode.eager
+    with metrics.timed(metrics.EAGER_COMPILE_TIME if is_eager else metrics.COMPILE_TIME):
+        yield
+    analysis.report_program(trace.chip)
+
+
+@contextlib.contextmanager
 def _counted_as_replicated(timed: contextlib.AbstractContextManager[None]) -> Iterator[None]:
     """Counts and times a run for several chips, or in SPMD mode, beside the time that each run takes."""
     metrics.count(metrics.SEVERAL_CHIPS)
     with metrics.timed(metrics.SEVERAL_CHIPS_TIME), timed:
         yield
-
-
-def _nodes_of(outputs: Sequence[Value]) -> list[Node]:
-    """Returns the nodes that compute the values without bytes among ``outputs``, in the order of recording."""
-    nodes: dict[Node, None] = {}
-    stack = [value.node for value in outputs if value.node is not None]
-    while stack:
-        node = stack.pop()
-        if node not in nodes:
-            nodes[node] = None
-            stack += [value.node for value in node.inputs if value.node is not None]
-    return sorted(nodes, key=_SERIAL)
-
-
-def collect(outputs: list[Value], chip: int = 0) -> Trace:
-    """Returns the nodes on which some values depend, and the key of their structure."""
-    order = _nodes_of(outputs)
-    nodes: dict[Node, int] = {}
-    leaves: dict[Value, int] = {}
-    key: list[int] = []
-    scalars: list[float] = []
-    for number, node in enumerate(order):
-        nodes[node] = number
-        key.append(node.kind.serial)
-        for value in node.inputs:
-            if value.node is not None:
-                key += (nodes[value.node], value.index)
-            else:
-                key.append(-1 - leaves.setdefault(value, len(leaves)))
-        for scalar in node.scalars:
-            key.append(-1 if type(scalar) is int else -2)
-            scalars.append(scalar)
-    for value in outputs:
-        assert value.node is not None
-        key += (nodes[value.node], value.index)
-    placed = tuple(map(placement_of_value, leaves)) if in_use() else ()
-    return Trace(order, list(leaves), outputs, tuple(key), tuple(scalars), placed if any(placed) else (), chip)
 
 
 def program_of(trace: Trace) -> tuple[_Structure, _Program]:
@@ -407,12 +344,8 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
     _find_constants(structure, trace.leaves)
     key = structure.inputs
     if key not in structure.programs:
-        for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
-            metrics.count(name)
-        analysis.report_compilation(trace.graph)
-        with metrics.timed(metrics.EAGER_COMPILE_TIME if own.mode.eager else metrics.COMPILE_TIME):
+        with _counted_compilation(trace):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
-        analysis.report_program(trace.chip)
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
@@ -501,96 +434,6 @@ def _unpermuted(lowered: Lowered, placements: Sequence[Placement | None], index:
     if placement is None or order is None:
         return placement
     return placement.permuted([order.index(axis) for axis in range(len(order))])
-
-
-def graph_module_of(
-    trace: Trace, inputs: frozenset[int], sample: generalized.Sample | None = None
-) -> torch.fx.GraphModule:
-    """Returns the trace as an FX graph: placeholders of leaves and scalars, then the graphs of the nodes' kinds.
-
-    Args:
-        trace: the trace.
-        inputs: indices of the scalars that are inputs.
-        sample: an earlier run of the same ops, whose sizes and scalars the graph has; None for those of the trace.
-    """
-    graph = torch.fx.Graph()
-    owner = torch.nn.Module()
-    sample = sample or generalized.Sample.of(trace)
-    leaves = {
-        leaf: _placeholder(graph, f"input_{n}", shape, leaf.dtype)
-        for n, (leaf, shape) in enumerate(zip(trace.leaves, sample.shapes, strict=True))
-    }
-    types = scalar_types(trace, inputs)
-    scalars = {number: _placeholder(graph, f"scalar_{number}", (), types[number]) for number in sorted(inputs)}
-    results: dict[tuple[Node, int], torch.fx.Node] = {}
-    first = 0
-    for node, kind in zip(trace.nodes, sample.kinds, strict=True):
-        own_scalars = sample.scalars[first : first + len(node.scalars)]
-        input_numbers = [number for number in range(first, first + len(node.scalars)) if number in inputs]
-        variant = graph_with_inputs(kind, frozenset(number - first for number in input_numbers), own_scalars)
-        operands = [
-            results[value.node, value.index] if value.node is not None else leaves[value] for value in node.inputs
-        ]
-        scalar_inputs = [scalars[number] for number in input_numbers]
-        for index, result in enumerate(_inline(graph, owner, variant, [*operands, *scalar_inputs], node.location)):
-            results[node, index] = result
-        first += len(node.scalars)
-    graph.output(tuple(results[value.node, value.index] for value in trace.outputs if value.node is not None))
-    graph.eliminate_dead_code()
-    return torch.fx.GraphModule(owner, graph)
-
-
-def _placeholder(graph: torch.fx.Graph, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.fx.Node:
-    node = graph.placeholder(name)
-    node.meta["val"] = kinds.fake(shape, dtype)
-    return node
-
-
-def _inline(
-    graph: torch.fx.Graph, owner: torch.nn.Module, part: torch.fx.Graph, operands: Iterable[torch.fx.Node], where: str
-) -> list[torch.fx.Node]:
-    """Copies the graph of a kind into the graph of a program, and returns the nodes of its results.
-
-    Args:
-        graph: graph of the program.
-        owner: module that holds the program's constants.
-        part: graph of the kind.
-        operands: nodes that replace the placeholders of ``part``.
-        where: ``file:line`` of the user's code.
-    """
-    values: dict[torch.fx.Node, torch.fx.Node] = {}
-    remaining_operands = iter(operands)
-    for node in part.nodes:
-        if node.op == "placeholder":
-            values[node] = next(remaining_operands)
-        elif node.op == "output":
-            return [values[result] for result in node.args[0]]  # type: ignore[index,union-attr]
-        elif node.op == "get_attr":
-            name = f"constant_{len(list(owner.buffers()))}"
-            constant: Any = part.owning_module
-            for step in str(node.target).split("."):
-                constant = getattr(constant, step)
-            owner.register_buffer(name, constant)
-            values[node] = graph.get_attr(name)
-            values[node].meta = dict(node.meta)
-        else:
-            copied = values[node] = graph.node_copy(node, values.__getitem__)
-            copied.meta = {"val": new_fakes(node.meta.get("val")), "stack_trace": _stack_trace(where)}
-    raise AssertionError("the graph of a kind has no output node")
-
-
-def _stack_trace(where: str) -> str:
-    """Returns ``file:line`` in the form of a Python stack trace, from which the lowering reads source lines."""
-    file, _, line = where.rpartition(":")
-    return f'  File "{file}", line {line}, in recorded' if file else ""
-
-
-def scalar_types(trace: Trace, inputs: frozenset[int]) -> dict[int, torch.dtype]:
-    """Returns the dtypes of those scalars of a trace that are inputs, by number."""
-    if not inputs:
-        return {}
-    numbered = enumerate((node, scalar) for node in trace.nodes for scalar in node.scalars)
-    return {number: scalar_dtype(node.kind, scalar) for number, (node, scalar) in numbered if number in inputs}
 
 
 def forget() -> None:

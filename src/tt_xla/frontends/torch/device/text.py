@@ -10,8 +10,8 @@ import torch
 from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.kinds import fill
-from tt_xla.frontends.torch.device.programs import collect
 from tt_xla.frontends.torch.device.recording import read
+from tt_xla.frontends.torch.device.traces import collect
 from tt_xla.frontends.torch.device.values import Node, Value
 
 XLA_NAMES: dict[torch.dtype, str] = {

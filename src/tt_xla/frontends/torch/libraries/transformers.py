@@ -1,7 +1,7 @@
 """``generate`` and ``Trainer`` of transformers list devices by name.
 
 On those ``generate`` compiles each step with a static cache. Here it does so on ``tt`` too, also for states of one size
-such as Mamba's, and takes a static cache by default: a growing one would need a program for each length.
+such as Mamba's, and takes a static cache by default, which needs one program for all lengths.
 """
 
 from __future__ import annotations

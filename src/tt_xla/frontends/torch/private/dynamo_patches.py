@@ -9,14 +9,13 @@ import contextlib
 import functools
 import re
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from tt_xla.collector import collector_paused
-from tt_xla.environment import keeps_dynamo_defaults
 from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch.private.names import names_of
 from tt_xla.stage_times import TRACING, stage

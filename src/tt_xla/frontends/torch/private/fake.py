@@ -25,8 +25,9 @@ def symbolic_mode() -> Any:
 def new_symbol(mode: Any, value: int) -> torch.SymInt:
     """Returns a new symbolic size that has a value in the traced run."""
     from torch._dynamo.source import ConstantSource
-    from tt_xla.frontends.torch.private.functions import without_dispatch_modes
     from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+
+    from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 
     with without_dispatch_modes():
         example = torch.empty(value, device="meta")
