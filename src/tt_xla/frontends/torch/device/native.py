@@ -36,10 +36,10 @@ _WORTH_COMPILING = 1000
 
 _COMPUTING = (
     *("_to_copy", "abs", "amax", "amin", "any", "any.dim", "all", "all.dim", "arange", "arange.start"),
-    *("arange.start_step", "cat", "clamp", "clone", "cumsum", "floor_divide", "full", "full_like", "gather", "index.Tensor"),
-    *("index_select", "isin.Scalar_Tensor", "isin.Tensor_Scalar", "isin.Tensor_Tensor", "max", "maximum", "min"),
-    *("minimum", "neg", "new_full", "new_ones", "new_zeros", "ones", "ones_like", "sum", "sum.dim_IntList", "where.self"),
-    *("zeros", "zeros_like", "bitwise_not", "logical_not"),
+    *("arange.start_step", "bitwise_not", "cat", "clamp", "clone", "cumsum", "floor_divide", "full", "full_like"),
+    *("gather", "index.Tensor", "index_select", "isin.Scalar_Tensor", "isin.Tensor_Scalar", "isin.Tensor_Tensor"),
+    *("logical_not", "max", "maximum", "min", "minimum", "neg", "new_full", "new_ones", "new_zeros", "ones"),
+    *("ones_like", "sum", "sum.dim_IntList", "where.self", "zeros", "zeros_like"),
     *(f"{name}.Tensor" for name in ("add", "bitwise_and", "bitwise_or", "bitwise_xor", "mul", "remainder", "sub")),
     *(f"{name}.{kind}" for name in ("eq", "ge", "gt", "le", "lt", "ne") for kind in ("Scalar", "Tensor")),
     *("logical_and", "logical_or", "logical_xor", "remainder.Scalar"),
