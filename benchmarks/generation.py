@@ -1,15 +1,18 @@
 """Compares ``generate`` of transformers on the device with eager torch and inductor: ``make bench-generation``.
 
-One prompt of 16 tokens, greedy. Eager torch has its dynamic cache; inductor compiles ``model.forward`` and has a static
-cache, as transformers recommends; ``tt`` is the plain call for a model on the device. A JAX decoder with donated caches
-is compared with JAX on the CPU. All take turns, so that other load affects them equally. Medians of the rounds.
+One prompt of 16 tokens, greedy. "Later tokens" are those after the fourth, without the prompt's own step. Eager torch
+has its dynamic cache; inductor compiles ``model.forward`` and has a static cache, as transformers recommends; ``tt`` is
+the plain call for a model on the device. A JAX decoder with donated caches is compared with JAX on the CPU. All take
+turns, so that other load affects them equally. Medians of the rounds.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,8 +29,8 @@ from docs.tables import write_between_marks
 WAYS = ("eager", "inductor", "tt")
 PROMPT = 16
 HEAD = (
-    "| model | type | way | tokens/s | of inductor's | processor ms/token | graphs | programs | recompiled "
-    "| same tokens |"
+    "| model | type | way | tokens/s | of inductor's | later tokens, ms | of inductor's | processor ms/token | graphs "
+    "| programs | recompiled | same tokens |"
 )
 
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
@@ -68,13 +71,15 @@ class Generation:
         way: one of :data:`WAYS`.
         count: tokens to generate.
         threads: threads of torch; 0 for as many as there are cores.
+        rounds: number of the last calls that are reported.
     """
 
-    def __init__(self, name: str, dtype: torch.dtype, way: str, count: int, threads: int) -> None:
+    def __init__(self, name: str, dtype: torch.dtype, way: str, count: int, threads: int, rounds: int) -> None:
         import tt_torch  # noqa: F401
 
         torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
         self.model = model_of(name, dtype)
+        self.rounds = rounds
         device = "tt" if way == "tt" else "cpu"
         if way == "inductor":
             self.model.forward = torch.compile(self.model.forward)
@@ -84,9 +89,19 @@ class Generation:
         self.prompt = torch.randint(1, 4096, (1, PROMPT), generator=torch.Generator().manual_seed(1)).to(device)
         self.tokens: list[int] = []
         self.graphs_after: list[int] = []
+        self.stamps: list[float] = []
+        self.later: list[float] = []
+        self._prepare = self.model.prepare_inputs_for_generation
+        self.model.prepare_inputs_for_generation = self._stamped
+
+    def _stamped(self, *args: Any, **kwargs: Any) -> Any:
+        self.stamps.append(time.perf_counter())
+        return self._prepare(*args, **kwargs)
 
     def __call__(self) -> None:
+        self.stamps.clear()
         self.tokens = self.model.generate(self.prompt, **self.options).tolist()[0]
+        self.later.append(statistics.median(b - a for a, b in itertools.pairwise(self.stamps[3:])))
         self.graphs_after.append(self._graphs())
 
     def _graphs(self) -> int:
@@ -100,6 +115,7 @@ class Generation:
         of_model = [item for item in programs if any(x.role is not Role.INPUT for x in item.arguments)]
         return {
             "tokens": self.tokens,
+            "later": statistics.median(self.later[-self.rounds :]),
             "graphs": self._graphs(),
             "programs": f"{len(of_model)} + {len(programs) - len(of_model)}",
             "recompiled": self._graphs() - self.graphs_after[1],
@@ -183,7 +199,10 @@ def rows(name: str, dtype: str, turns: dict[str, Turns], count: int, beside: str
         wall, processor = statistics.median(turn.wall), statistics.median(turn.processor)
         same = sum(a == b for a, b in zip(turn.report["tokens"][-count:], first[-count:], strict=True))
         graphs, programs = turn.report["graphs"] if way != "eager" else "", turn.report["programs"]
-        cells = [f"{count / wall:.1f}", f"{reference / wall:.2f}", f"{processor / count * 1e3:.1f}", graphs]
+        cells = [f"{count / wall:.1f}", f"{reference / wall:.2f}"]
+        later, beside_later = (turns[each].report.get("later") for each in (way, beside))
+        cells += [f"{later * 1e3:.2f}", f"{beside_later / later:.2f}"] if later else ["", ""]
+        cells += [f"{processor / count * 1e3:.1f}", graphs]
         cells += [programs if way == "tt" else "", turn.report["recompiled"] if way != "eager" else ""]
         lines.append(f"| {name} | {dtype} | {way} | {' | '.join(map(str, cells))} | {same} of {count} |")
     return lines
@@ -197,7 +216,7 @@ def rows(name: str, dtype: str, turns: dict[str, Turns], count: int, beside: str
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), default="float32")
 @click.option("--document", type=click.Path(path_type=Path, exists=True), help="Write the table into this document.")
 def main(names: tuple[str, ...], tokens: int, rounds: int, threads: int, dtype: str, document: Path | None) -> None:
-    lines = [HEAD, "|---|---|---|---:|---:|---:|---:|---:|---:|---:|"]
+    lines = [HEAD, "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     click.echo("\n".join(lines))
 
     def add(name: str, dtype: str, makers: dict[str, Callable[[], Call]], beside: str) -> None:
@@ -212,7 +231,8 @@ def main(names: tuple[str, ...], tokens: int, rounds: int, threads: int, dtype: 
             add(name, "float32", makers, "JAX on the CPU")
         else:
             makers = {
-                way: functools.partial(Generation, name, getattr(torch, dtype), way, tokens, threads) for way in WAYS
+                way: functools.partial(Generation, name, getattr(torch, dtype), way, tokens, threads, rounds)
+                for way in WAYS
             }
             add(name, dtype, makers, "inductor")
     if document is not None:

@@ -325,6 +325,9 @@ def maxima(dtype):
             f.op("ttnn.argmax", (), "si32", {"keep_dim": False}, input=x),
             f.op("ttnn.max", (3, 4, 1), dtype, row, input=larger),
             f.op("ttnn.min", (3, 4, 1), dtype, row, input=f.op("ttnn.minimum", (3, 4, 37), dtype, lhs=x, rhs=y)),
+            f.op("ttnn.max", (3, 4), dtype, {"dim_arg": [2], "keep_dim": False}, input=x),
+            f.op("ttnn.min", (37,), dtype, {"dim_arg": [1, 0], "keep_dim": False}, input=larger),
+            f.op("ttnn.max", (1, 1, 1), dtype, {"keep_dim": True}, input=y),
             f.op("ttnn.clamp_scalar", (3, 4, 37), dtype, {"min": -0.7, "max": 1.3}, input=x),
         ]
 
@@ -586,6 +589,16 @@ def test_fused_kernels_have_the_bits_of_the_calls(load, name):
         copies = [tensor.clone() for tensor in inputs]
         same_bits(run(compiled, inputs), run(plain, copies))
         same_bits(inputs, copies)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["maxima bf16", "maxima f32", "kept and lost dims", "functions f32"])
+def test_one_fused_kernel_computes_all(load, name):
+    compiled = load(CASES[name])
+    for seed in range(2):
+        run(compiled, samples(compiled, seed))
+    (plan,) = compiled.fused.plans.values()
+    assert [(fusion.start, fusion.end) for fusion in plan.fusions] == [(0, len(plan.steps))]
 
 
 @needs_compiler

@@ -141,12 +141,24 @@ def test_empty_products():
 
 
 EXACT = {
+    "cos": torch.cos,
     "exp": torch.exp,
     "gelu": torch.nn.functional.gelu,
     "sigmoid": torch.sigmoid,
     "silu": torch.nn.functional.silu,
+    "sin": torch.sin,
     "tanh": torch.tanh,
 }
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_angles_are_near_a_zero_and_far_away(name):
+    turns = torch.arange(-700_000, 700_000, 997).double() * (torch.pi / 2)
+    x = torch.cat([turns.float(), torch.tensor([1048576.0, 1048578.0, -3e7, 3e38, torch.inf, -torch.inf, -0.0])])
+    ours, exact = approximations.APPROXIMATIONS[name](x), EXACT[name](x.double()).float()
+    torch.testing.assert_close(ours, exact, rtol=2e-7, atol=0, equal_nan=True)
+    assert ours[-1].signbit() == exact[-1].signbit()
 
 
 @needs_compiler
@@ -169,7 +181,7 @@ def test_functions_are_near(name):
     narrow = approximations.APPROXIMATIONS[name](x.bfloat16())
     assert narrow.dtype is torch.bfloat16
     exact = EXACT[name](x.bfloat16().double()).float()
-    torch.testing.assert_close(narrow.float(), exact, rtol=2**-8, atol=1e-7)
+    torch.testing.assert_close(narrow.float(), exact, rtol=2**-8, atol=1e-7, equal_nan=True)
 
 
 @needs_compiler

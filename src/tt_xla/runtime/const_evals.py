@@ -108,7 +108,8 @@ class ConstEvalCache:
         self.ids.clear()
 
     def _input_tokens(self, step: Step) -> tuple[Token, ...]:
-        return tuple(self._tokens[value] for value in step.inputs)
+        tokens = self._tokens
+        return tuple([tokens[value] for value in step.inputs])
 
     def _versions(self, tokens: Iterable[Token]) -> frozenset[int]:
         """Returns the versions of the arguments behind tokens of arguments and of const-eval results."""

@@ -257,7 +257,8 @@ def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.T
 
 def _checked_integers(tensor: torch.Tensor, low: int, high: int, dtype: DataType, argument: Argument) -> torch.Tensor:
     wide = tensor.to(torch.int64)
-    least, most = (int(bound) for bound in torch.aminmax(wide))
+    bounds = (wide, wide) if wide.numel() == 1 else torch.aminmax(wide)  # a position: one call less
+    least, most = (int(bound) for bound in bounds)
     if least < low:
         # Beyond 2**63 an unsigned value reads as a negative one.
         raise _does_not_fit(argument, least % 2**64 if tensor.dtype is torch.uint64 else least, dtype)

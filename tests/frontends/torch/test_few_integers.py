@@ -1,5 +1,8 @@
-"""Ops on few integers that the host has run when they are called; others are recorded."""
+"""Ops on few integers that the host has run when they are called, in Python or in C++; others are recorded."""
 
+import logging
+import subprocess
+import sys
 import types
 
 import pytest
@@ -7,9 +10,20 @@ import torch
 
 from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.backend import compiled_programs
-from tt_xla.frontends.torch.device import integers
+from tt_xla.frontends.torch.device import integers, native
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
+from tt_xla.frontends.torch.device.native import NATIVE
+from tt_xla.log import logger
+from tt_xla.runtime.emulator.fused.build import compiler
+
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C++ compiler")
+
+
+@pytest.fixture(params=["Python", pytest.param("C++", marks=needs_compiler)], autouse=True)
+def way(request):
+    with NATIVE.used(computes=request.param == "C++"):
+        yield request.param
 
 
 def _ids(device):
@@ -98,7 +112,7 @@ def test_an_op_that_returns_its_operand_gets_a_copy():
 RECORDED = {
     "floats": lambda x: x.float(),
     "quotient": lambda x: x / 2,
-    "integers_that_a_program_computes": lambda x: x.float().argmax() + 1,
+    "integers_that_a_program_computes": lambda x: x.float().sum(1).argmax() + 1,
     "many": lambda x: torch.zeros(MAX_INTEGERS + 1, dtype=torch.int64, device=x.device) + x[0, 0],
     "pairs": lambda x: torch.arange(4096, device=x.device)[:, None] == torch.arange(4096, device=x.device),
     "long_range": lambda x: torch.arange(MAX_INTEGERS + 1, device=x.device),
@@ -127,3 +141,118 @@ def test_uses_are_counted():
     before = session.current.counters["xla::mul"]
     x * 3
     assert session.current.counters["xla::mul"] == before + 1
+
+
+IN_CPP = {
+    "arithmetic": lambda x: x * 3 - 7 + x,
+    "comparisons": lambda x: (x > 3) & ~(x == 7) | (x <= 1),
+    "ranges": lambda x: torch.arange(2, 9, 3, device=x.device),
+    "filled": lambda x: torch.full((2, 3), 7, device=x.device),
+    "joined": lambda x: torch.cat([x, x[:, -1:] + 1], 1),
+    "extrema": lambda x: x.max() - x.amin(0, keepdim=True).sum(),
+    "taken": lambda x: x[:, torch.arange(2, device=x.device)],
+    "chosen": lambda x: torch.where(x > 5, x, x),
+    "converted": lambda x: x.to(torch.int32),
+    "cloned": lambda x: x.t().clone(),
+    "copied": lambda x: x.clone().copy_(x + 1),
+    "views": lambda x: x.view(-1)[3:].unfold(0, 2, 1),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", IN_CPP)
+def test_cpp_computes_without_python(monkeypatch, way, name):
+    if way == "Python":
+        pytest.skip("the other way")
+    x = _ids("tt")
+
+    def refuse(*_):
+        raise AssertionError("an op was called in Python")
+
+    monkeypatch.setattr(integers, "run", refuse)
+    there = IN_CPP[name](x)
+    monkeypatch.undo()
+    assert torch.equal(there.cpu(), IN_CPP[name](_ids("cpu")))
+
+
+def test_several_chips_have_results_of_their_own(monkeypatch):
+    monkeypatch.setenv("TTXLA_SYSTEM", "n300")
+    x = _ids("tt").to("tt:1")
+    assert (x + x).device == torch.device("tt:1")
+    assert buffer_of(x + 1).chip == 1
+    with pytest.raises(RuntimeError, match="at least two devices"):
+        x + _ids("tt")
+
+
+def test_the_account_of_memory_has_each_result():
+    account = session.current.memory[0]
+    before = account.allocated
+    x = _ids("tt") + 1
+    assert account.allocated == before + 8 * 12
+    del x
+    assert account.allocated == before
+
+
+def test_elements_that_a_recorded_op_reads_are_not_overwritten():
+    x = _ids("tt")
+    doubled = x.float() * 2
+    x.copy_(x + 1)
+    assert torch.equal(doubled.cpu(), _ids("cpu").float() * 2)
+    assert torch.equal((x.float() * 2).cpu(), (_ids("cpu") + 1).float() * 2)
+
+
+def test_a_tensor_without_elements_is_not_recorded():
+    for dtype in (torch.float32, torch.int64):
+        assert not buffer_of(torch.empty(2, 0, dtype=dtype, device="tt")).pending
+
+
+def test_positions_in_what_the_host_has_are_there_at_once():
+    logits = torch.randn(2, 3, 50).to("tt")
+    token = logits[:, -1, :].to(copy=True, dtype=torch.float32).argmax(-1)
+    joined = torch.cat([_ids("tt")[:2], token[:, None]], 1)
+    assert not buffer_of(joined).pending
+    assert torch.equal(joined.cpu()[:, -1], logits.cpu()[:, -1].argmax(-1))
+
+
+def test_what_was_recorded_before_stays_recorded():
+    logits, other = torch.randn(3, 50).to("tt"), torch.randn(4).to("tt") + 1
+    assert not buffer_of(logits.argmax(-1)).pending
+    assert buffer_of(other).pending
+
+
+def test_many_positions_are_recorded():
+    wide = torch.randn(MAX_INTEGERS + 1, 1).to("tt")
+    assert buffer_of(wide.argmax(-1)).pending
+
+
+LATER = """
+import torch, tt_torch
+from tt_xla.frontends.torch.device.native import NATIVE
+x = torch.arange(3, device="tt:0") + 1
+print(NATIVE.waits, (x + 1).tolist())
+"""
+
+
+@needs_compiler
+def test_a_later_process_has_the_kernels_with_its_first_op(monkeypatch, way):
+    monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "auto")
+    run = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, timeout=120, check=True)
+    assert run.stdout.split("\n")[0] == "False [2, 3, 4]"
+
+
+def test_without_a_compiler_python_goes_on(monkeypatch):
+    monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "auto")
+    monkeypatch.setattr(native, "compiler", lambda: None)
+    kernels = native._Native()
+    kernels.ran()
+    assert not kernels.waits
+
+
+@needs_compiler
+def test_a_source_that_the_compiler_refuses_is_given_up(monkeypatch, project_log):
+    monkeypatch.setattr(native, "_source", lambda: "#error refused")
+    kernels = native._Native()
+    with project_log.at_level(logging.DEBUG, logger().name):
+        kernels._compile()
+    assert not kernels.waits
+    assert "stay in Python" in project_log.text

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from tt_xla.frontends.torch.device.buffers import new_tensor_on
+from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import memory_order
 from tt_xla.frontends.torch.private.dispatcher import storage_identity
 
@@ -37,8 +39,11 @@ class OutputView:
 
     def of(self, base: torch.Tensor) -> torch.Tensor:
         """Returns the view of ``base``. Autograd knows no base of it, so users may write to it as to any output."""
+        offset = base.storage_offset() + self.offset
+        if base.device.type == DEVICE_TYPE:
+            return new_tensor_on(base.untyped_storage(), base.dtype, self.size, self.stride, offset)
         view = torch.empty(0, dtype=base.dtype, device=base.device)
-        return view.set_(base.untyped_storage(), base.storage_offset() + self.offset, self.size, self.stride)
+        return view.set_(base.untyped_storage(), offset, self.size, self.stride)
 
 
 def views_of_bases(

@@ -2,7 +2,7 @@
 
 Each has the operations of its namesake in ``cpp/emulator.h``, in the same order, and computes there where there is a
 compiler. The polynomial of the exponential is Sleef's ``expf``, those of tanh and erf are minimax polynomials by
-N. Juffa; errors are at most 2 ULP in float32.
+N. Juffa, those of sine and cosine are FreeBSD's, in float64; errors are at most 2 ULP in float32.
 """
 
 from __future__ import annotations
@@ -85,11 +85,47 @@ def gelu(x: Tensor) -> Tensor:
     return (x * 0.5) * (error_function(x * 0.707106769) + 1.0)
 
 
+_SINE = (0.0000027183114939898219064, -0.000198393348360966317347, 0.0083333293858894631756, -0.166666666416265235595)
+_COSINE = (0.0000243904487962774090654, -0.00138867637746099294692, 0.0416666233237390631894, -0.499999997251031003120)
+_LARGE_ANGLE = 1048576.0
+"""Angles from here on are the C library's, in float64: the parts of pi / 2 have too few bits for them."""
+
+
+def _sine(x: Tensor, quarters: int) -> Tensor:
+    """Returns the sine of ``x + quarters * pi / 2`` of float32."""
+    is_near = x.abs() <= _LARGE_ANGLE
+    angle = torch.where(is_near, x, 0.0).to(torch.float64)
+    q = (angle * 0.63661977236758134308).round()
+    r = torch.where(q == 0.0, angle, (angle - q * 1.57079632673412561417) - q * 6.07710050650619224932e-11)
+    s, quarter = r * r, (q.to(torch.int32) + quarters) & 3
+    odd = (_polynomial(s, _SINE) * s + 1.0) * r
+    even = _polynomial(s, _COSINE) * s + 1.0
+    value = torch.where((quarter & 1) != 0, even, odd)
+    result = torch.where((quarter & 2) != 0, -value, value).to(torch.float32)
+    if not bool(is_near.all()):
+        library_s = math.cos if quarters else math.sin
+        large = [library_s(angle) if math.isfinite(angle) else math.nan for angle in x[~is_near].tolist()]
+        result[~is_near] = torch.tensor(large, dtype=torch.float32, device=x.device)
+    return result
+
+
+def sine(x: Tensor) -> Tensor:
+    """Returns the sine of float32."""
+    return _sine(x, 0)
+
+
+def cosine(x: Tensor) -> Tensor:
+    """Returns the cosine of float32."""
+    return _sine(x, 1)
+
+
 DEFINITIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "cos": cosine,
     "exp": exponential,
     "gelu": gelu,
     "sigmoid": sigmoid,
     "silu": silu,
+    "sin": sine,
     "tanh": tanh,
 }
 """Functions by their names in TT-NN, in torch."""

@@ -222,7 +222,7 @@ FUNCTIONS: dict[str, Function] = {
     "bitwise_not": Function(_bitwise_not, keeps_integers=True),
     "cbrt": Function(_cbrt),
     "ceil": Function(torch.ceil, keeps_integers=True),
-    "cos": Function(torch.cos),
+    "cos": Function(APPROXIMATIONS["cos"], cpp="sine({x}, 1)"),
     "erf": Function(_erf),
     "erfc": Function(torch.erfc),
     "exp": Function(APPROXIMATIONS["exp"], cpp="exponential({x})"),
@@ -267,7 +267,7 @@ FUNCTIONS: dict[str, Function] = {
         post_op=PostOp("swish", approximates=True),
         ends_products=True,
     ),
-    "sin": Function(torch.sin),
+    "sin": Function(APPROXIMATIONS["sin"], cpp="sine({x}, 0)"),
     "sqrt": Function(_sqrt, cpp="std::sqrt({x})"),
     "tan": Function(torch.tan),
     "tanh": Function(

@@ -41,7 +41,7 @@ class Library:
         self.matrix_unit = build.function("tt_matrix_unit", [FLOATS, FLOATS, FLOATS, LONGS])
         self.functions = {
             name: build.function(f"tt_{name}", [FLOATS, FLOATS, NUMBER])
-            for name in ("exp", "gelu", "sigmoid", "silu", "tanh")
+            for name in ("cos", "exp", "gelu", "sigmoid", "silu", "sin", "tanh")
         }
 
 

@@ -75,6 +75,8 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         if kind.reason:
             return on_host.run(signature, args, kwargs, chip)
         result = new_tensors(kind, values)
+        if integers.is_awaited(values):
+            synchronize(only=[result])
     elif signature.is_random:
         chip = on_host.chip_among((*args, *kwargs.values())) if chip is None else chip
         with chips.drawing_on(chip):

@@ -2,7 +2,8 @@
 
 Ids, positions and masks decide what a program reads, not how long it computes: PyTorch's kernels compute them on the
 CPU with the same bits, in less time than it takes to record them. An op on an integer that a recorded op is yet to
-compute, such as the index of a largest element, is recorded.
+compute is recorded. The position of a largest element of what the host has, such as the next token, is recorded and
+its program run at once (:func:`is_awaited`), so that the ops on it compute too.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device import on_host
 from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
+from tt_xla.frontends.torch.device.native import MAX_PAIRS, NATIVE
 from tt_xla.frontends.torch.device.signatures import Signature
 from tt_xla.frontends.torch.device.tensor_factory import factory_for
+from tt_xla.frontends.torch.device.values import Value
 
 aten = torch.ops.aten
 Tensor = torch.Tensor
 
-_MAX_PAIRS = 1 << 18
-"""Product of the operands' numbers of elements up to which a result, which may combine all of them, has few enough."""
-
 _INTEGERS = frozenset((torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64))
 """Dtypes of integers with which PyTorch computes on the CPU."""
 
+_POSITIONS = {aten.argmax.default, aten.argmin.default}
+_MOVES = {
+    *(aten._to_copy.default, aten.expand.default, aten.permute.default, aten.reshape.default, aten.slice.Tensor),
+    torch.ops.prims.convert_element_type.default,
+}
 _FACTORIES = {aten.arange.start_step, aten.full.default, aten.ones.default, aten.zeros.default}
 _MAX_FORMS = 4096
 
@@ -71,7 +76,23 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip:
     if len(own.integer_forms) >= _MAX_FORMS:
         own.integer_forms.clear()
     own.integer_forms[key] = is_taken = isinstance(result, Tensor) and result.dtype in _INTEGERS
+    if NATIVE.waits:
+        NATIVE.ran()
     return _lifted(result, hosts, chip) if is_taken else NotImplemented
+
+
+def is_awaited(values: Sequence[Value]) -> bool:
+    """Returns whether a recorded op finds positions in elements that the host has, which may be moved before."""
+    own, value = session.current, values[0]
+    node = value.node
+    if node is None or node.kind.op not in _POSITIONS or math.prod(value.shape) > MAX_INTEGERS:
+        return False
+    if not own.mode.may_run or own.chips.splits_tensors or own.chips.of_thread.replica is not None:
+        return False
+    (value,) = node.inputs
+    while (node := value.node) is not None and node.kind.op in _MOVES:
+        (value,) = node.inputs
+    return value.host is not None
 
 
 def _host(argument: Any, form: list[Any], tensors: list[Tensor]) -> Any:
@@ -110,12 +131,15 @@ def _host(argument: Any, form: list[Any], tensors: list[Tensor]) -> Any:
 
 
 def _is_small(args: Sequence[Any], tensors: Sequence[Tensor]) -> bool:
-    """Whether the result has few elements, as far as sizes among the arguments and the operands' sizes tell."""
+    """Whether operands of one chip have a result of few elements, as far as their sizes and the arguments tell."""
     if not tensors and type(args[0]) not in (list, tuple):
         start, end, step = args[:3]
         return step != 0 and abs((end - start) / step) <= MAX_INTEGERS
-    if len(tensors) > 1 and math.prod([tensor.numel() for tensor in tensors]) > _MAX_PAIRS:
-        return False
+    if len(tensors) > 1:
+        if math.prod([tensor.numel() for tensor in tensors]) > MAX_PAIRS:
+            return False
+        if len({tensor.get_device() for tensor in tensors}) > 1:
+            return False  # recording raises the error
     for arg in args:
         if type(arg) in (list, tuple) and abs(math.prod([n for n in arg if type(n) is int])) > MAX_INTEGERS:
             return False
@@ -131,4 +155,4 @@ def _lifted(result: Tensor, hosts: Sequence[Any], chip: int) -> Tensor:
     return factory_for(result.dtype, result.shape, result.stride(), chip).lift(result)
 
 
-__all__ = ["run"]
+__all__ = ["is_awaited", "run"]

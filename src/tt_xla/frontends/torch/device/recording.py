@@ -277,7 +277,7 @@ def full(shape: Sequence[int], number: float, dtype: torch.dtype, chip: int) -> 
     if isinstance(number, float) and not dtype.is_floating_point and not dtype.is_complex:
         number = bool(number) if dtype is torch.bool else int(number)
     arguments = [int(n) for n in shape], number
-    if has_few_integers(dtype, shape) and not is_computing_shapes():
+    if (has_few_integers(dtype, shape) or not math.prod(shape)) and not is_computing_shapes():
         value = Value.of(torch.full(*arguments, dtype=dtype, device="cpu"))
         value.chip = chip
         return value

@@ -13,6 +13,7 @@ from tt_xla.frontends.torch.device.buffers import storage_of_host
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.losses import LOSS_KERNELS
 from tt_xla.frontends.torch.device.module import DeviceModule
+from tt_xla.frontends.torch.device.native import NATIVE
 from tt_xla.frontends.torch.device.signatures import Signature, overload_named, signature_of
 from tt_xla.frontends.torch.private import accelerator, patches, storages
 from tt_xla.frontends.torch.private.device_guard import make_guard, make_hooks
@@ -56,14 +57,15 @@ def register() -> None:
     marks = torch.library.Library("tt_xla", "IMPL")
     _LIBRARIES.extend((ops, everything_else, marks))
     marks.impl("mark_tensor", dispatch.mark, "PrivateUse1")
-    for name, kernel in (kernels.KERNELS | cells.CELL_KERNELS | LOSS_KERNELS).items():
+    own = kernels.KERNELS | cells.CELL_KERNELS | LOSS_KERNELS
+    own |= {name: _recorder(name) for name in _recorded()}
+    for name, kernel in own.items():
         ops.impl(name, kernel, "PrivateUse1")
+    NATIVE.offer(own, dispatch.fallback)
     for name, kernel in kernels.HOST_KERNELS.items():
         ops.impl(name, kernel, "CPU")
     for key in ("Conjugate", "Negative"):  # PyTorch would resolve such views by copies; _copy_from does it itself
         ops.impl("_copy_from", torch.library.fallthrough_kernel, key)
-    for name in _recorded():
-        ops.impl(name, _recorder(name), "PrivateUse1")
     everything_else.fallback(dispatch.fallback, "PrivateUse1")
     everything_else.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     autocast.register(ops)

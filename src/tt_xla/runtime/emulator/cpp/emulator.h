@@ -119,6 +119,25 @@ static inline float error_function(float x) {
 }
 static inline float gelu(float x) { return (x * 0.5f) * (1.0f + error_function(x * 0.707106769f)); }
 
+// The sine of x and some quarters of a turn, in double; large angles are the C library's.
+static inline float sine(float x, int quarters) {
+  if (!(std::fabs(x) <= 1048576.0f)) return (float)(quarters ? std::cos((double)x) : std::sin((double)x));
+  const double angle = x, q = std::nearbyint(angle * 0.63661977236758134308);
+  const double r = q == 0.0 ? angle : (angle - q * 1.57079632673412561417) - q * 6.07710050650619224932e-11;
+  const double s = r * r;
+  double odd = 0.0000027183114939898219064;
+  odd = odd * s - 0.000198393348360966317347;
+  odd = odd * s + 0.0083333293858894631756;
+  odd = odd * s - 0.166666666416265235595;
+  double even = 0.0000243904487962774090654;
+  even = even * s - 0.00138867637746099294692;
+  even = even * s + 0.0416666233237390631894;
+  even = even * s - 0.499999997251031003120;
+  const int quarter = (int)q + quarters;
+  const double value = quarter & 1 ? even * s + 1.0 : (odd * s + 1.0) * r;
+  return (float)(quarter & 2 ? -value : value);
+}
+
 // Multiplications from which a product is shared among threads.
 enum { SHARED = 1 << 18 };
 

@@ -70,9 +70,13 @@ void tt_matrix_unit(const float* a, const float* b, float* result, const int64_t
     _Pragma("omp parallel for simd if (n > (1 << 15))")                 \
     for (long i = 0; i < n; ++i) y[i] = function(x[i]);                 \
   }
+static inline float sine(float x) { return sine(x, 0); }
+static inline float cosine(float x) { return sine(x, 1); }
+ELEMENTWISE(cos, cosine)
 ELEMENTWISE(exp, exponential)
 ELEMENTWISE(sigmoid, sigmoid)
 ELEMENTWISE(silu, silu)
+ELEMENTWISE(sin, sine)
 ELEMENTWISE(tanh, hyperbolic_tangent)
 ELEMENTWISE(gelu, gelu)
 // y [outer, inner]: the sums of x [outer, n, inner] over n.

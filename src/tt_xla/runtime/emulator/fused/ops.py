@@ -20,7 +20,7 @@ from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, fused_activation
 from tt_xla.runtime.emulator.fused.cpp import GRAIN, TYPES, Operand, Place, View, copied, loops
-from tt_xla.runtime.emulator.fused.rows import has_cpp, literal, summed_dims
+from tt_xla.runtime.emulator.fused.rows import EXTREMA, has_cpp, literal, summed_dims
 
 Attributes = Mapping[str, Any]
 
@@ -251,7 +251,27 @@ def _emit_sum(context: Context, attributes: Attributes, places: Sequence[Place],
     yield f"{{ const float* s = y; {loops(out, result.operand.shape)} {{ store({result.at(*out)}, {value}); ++s; }} }}"
 
 
-# Positions of maxima.
+# Maxima and minima, and positions of maxima.
+
+
+def _emit_extremum(
+    context: Context, attributes: Attributes, places: Sequence[Place], result: Place | None
+) -> Iterator[str]:
+    """Finds the greatest or least elements along some dimensions. Zeros are positive."""
+    assert result is not None
+    source, dims, op = places[0], summed_dims(context, attributes), EXTREMA[context.op]
+    shape = source.operand.shape
+    names = [f"k{dim}" for dim in range(len(shape))]
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    outer, sizes = [names[dim] for dim in kept], tuple(shape[dim] for dim in kept)
+    yield f"{loops(outer, sizes)} {{ float most = {op}::neutral;"
+    if dims == [len(shape) - 1] and source.c_type == "float" and source.operand.stride[-1] == 1:
+        yield f"most = reduced<{op}>(&{source.at(*outer, 0)}, {shape[-1]});"
+    else:
+        inner = loops([names[dim] for dim in dims], [shape[dim] for dim in dims])
+        yield f"{inner} most = {op}::of(most, load({source.at(*names)}));"
+    value = "rounded(most + 0.0f)" if context.container is torch.bfloat16 else "most + 0.0f"
+    yield f"store({_flat(result, sizes).at(*outer)}, {value}); }}"
 
 
 def _searched_dim(context: Context, attributes: Attributes) -> int | None:
@@ -422,6 +442,7 @@ def _constant(value: float, context: Context) -> str:
 UNITS: dict[str, Unit] = {
     **dict.fromkeys(("ttnn.linear", "ttnn.matmul"), Unit(_takes_product, emit_product, _product_room)),
     **dict.fromkeys(("ttnn.sum", "ttnn.mean"), Unit(_takes_sum, _emit_sum, _sum_room)),
+    **dict.fromkeys(EXTREMA, Unit(_takes_sum, _emit_extremum)),
     "ttnn.argmax": Unit(_takes_argmax, _emit_argmax),
     "ttnn.concat": Unit(_takes_concat, _emit_concat),
     "ttnn.embedding": Unit(_takes_embedding, _emit_embedding),

@@ -301,11 +301,13 @@ def _emit_softmax(
     rows.assign(result, f"{rows.read(power)} * (1.0f / {total})", context.dtype)
 
 
+EXTREMA = {"ttnn.max": "Most", "ttnn.min": "Least"}
+"""How C++ combines two numbers of an extremum."""
+
 _REDUCTIONS = {
     "ttnn.sum": ("Plus", "{0}"),
     "ttnn.mean": ("Plus", "{0} / {1}.0f"),
-    "ttnn.max": ("Most", "{0} + 0.0f"),
-    "ttnn.min": ("Least", "{0} + 0.0f"),
+    **{name: (op, "{0} + 0.0f") for name, op in EXTREMA.items()},
 }
 """Reductions of a row: how two numbers are combined, and the result by what is reduced and the number of terms. Zeros
 of extrema are positive."""
