@@ -28,6 +28,7 @@ from tt_xla.frontends.torch import settings, symbolic
 from tt_xla.frontends.torch.device.buffers import buffer_of, resolve_argument
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import contiguous_strides, memory_order
+from tt_xla.frontends.torch.device.kinds import has_few_integers
 from tt_xla.frontends.torch.device.tensor_factory import factory_for
 from tt_xla.frontends.torch.executor import Executor, TensorSpec
 from tt_xla.frontends.torch.extras import Sampler
@@ -71,7 +72,9 @@ class _Result:
     def contents(self, padded: torch.Tensor, symbols: Mapping[str, int]) -> torch.Tensor | PaddedContents:
         """Returns the elements in the order of the dimensions, given a program's result on the CPU."""
         sizes = tuple(integer_value(size, symbols) for size in self.sizes)
-        return padded if padded.shape == sizes else PaddedContents(padded, sizes)
+        if padded.shape == sizes:
+            return padded
+        return _cut(padded, sizes) if has_few_integers(self.dtype, sizes) else PaddedContents(padded, sizes)
 
     def made(self, padded: torch.Tensor, symbols: Mapping[str, int]) -> torch.Tensor:
         """Returns the result, given a program's result on the same device, whose valid elements are the first ones."""
@@ -85,7 +88,7 @@ class _Result:
         if self.device.type != DEVICE_TYPE:
             return _cut(padded, sizes, self.order).as_strided(sizes, strides)
         factory = factory_for(self.dtype, sizes, strides, self.device.index or 0)
-        if self.order is None:
+        if self.order is None and not has_few_integers(self.dtype, sizes):
             return factory.keep(PaddedContents(padded, sizes))
         return factory.lift(_cut(_on_host(padded), sizes, self.order))
 

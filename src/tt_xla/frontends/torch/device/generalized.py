@@ -63,8 +63,13 @@ class UnlikeError(Exception):
     """Two traces have no common form."""
 
 
-def general_program(trace: Trace) -> General | None:
-    """Returns the program of a trace for all sizes; None if this is the first one of its form, or there is none."""
+def general_program(trace: Trace, *, is_known: bool = False) -> General | None:
+    """Returns the program of a trace for all sizes; None if this is the first one of its form, or there is none.
+
+    Args:
+        trace: the trace.
+        is_known: whether the trace has a program of its own, so that none is made for all sizes.
+    """
     forms = session.current.part(_Forms)
     current = settings.current()
     if len(forms) >= _MAX_FORMS:
@@ -77,7 +82,7 @@ def general_program(trace: Trace) -> General | None:
     former, form.last = form.last, sample
     if form.general is not None and form.general.accepts(sample):
         return form.general
-    if former.shapes == sample.shapes or form.tries >= _MAX_TRIES or current.with_own({}).capacity_steps == "off":
+    if is_known or former.shapes == sample.shapes or form.tries >= _MAX_TRIES or current.with_own({}).capacity_steps == "off":
         return None
     form.tries += 1
     try:

@@ -235,9 +235,11 @@ def _run(outputs: list[Value], chip: int) -> None:
             own.donation.read.add(leaf)
     if own.mode.structures is not None:
         own.mode.structures.add(trace.key)
-    is_new = (trace.key, trace.placements, trace.chip) not in own.structures
-    if is_new and not in_use() and (general := generalized.general_program(trace)) is not None:
-        return _run_general(general, trace)
+    known = own.structures.get((trace.key, trace.placements, trace.chip))
+    if (known is None or not known.constant) and not in_use():
+        general = generalized.general_program(trace, is_known=known is not None)
+        if general is not None:
+            return _run_general(general, trace)
     structure, program = program_of(trace)
     tensors: list[Any] = [leaf.host if leaf.kept is None else leaf for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]

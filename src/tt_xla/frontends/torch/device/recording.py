@@ -316,6 +316,12 @@ def _part(tensor: torch.Tensor) -> Value:
     size, stride, offset = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
     if _is_whole(tensor, value):
         return value
+    if value.host is not None and has_few_integers(value.dtype, value.shape) and not is_computing_shapes():
+        # Which of some ids a program reads does not change the program.
+        part = torch.as_strided(value.host, size, stride, value.host.storage_offset() + offset)
+        part = Value.of(part.clone(memory_format=torch.contiguous_format))
+        part.chip = value.chip
+        return part
     view = find_view(value.shape, size, stride, offset)
     return _read_view(value, view) if view is not None else _gathered(value, size, stride, offset)
 
