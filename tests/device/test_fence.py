@@ -40,11 +40,12 @@ def drawn(shape, dtype=BF16, seed=0):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-def linear(dtype=BF16, label="bf16", rows=8, **attributes):
-    a, b, bias = drawn((rows, 64), dtype), drawn((64, 32), dtype, 1), drawn((32,), dtype, 2)
+def linear(dtype=BF16, label="bf16", rows=64, **attributes):
+    """A product that is large enough to be oneDNN's."""
+    a, b, bias = drawn((rows, 512), dtype) / 32, drawn((512, 256), dtype, 1), drawn((256,), dtype, 2)
     if attributes.get("transpose_b"):
         b = b.t().contiguous()
-    return "ttnn.linear", {"a": a, "b": b, "bias": bias}, (rows, 32), label, attributes
+    return "ttnn.linear", {"a": a, "b": b, "bias": bias}, (rows, 256), label, attributes
 
 
 def convolution(weight, **attributes):
@@ -55,7 +56,6 @@ def convolution(weight, **attributes):
 CASES = {
     "linear": lambda: linear(activation="gelu"),
     "transposed weights": lambda: linear(transpose_b=True),
-    "one row": lambda: linear(rows=1),
     "cut weights": lambda: linear(compute_config={"math_fidelity": "lofi"}),
     "cut float32": lambda: linear(F32, "f32"),
     "convolution": lambda: convolution(drawn((6, 8, 3, 3), seed=1), conv2d_config={"activation": "relu"}),

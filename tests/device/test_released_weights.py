@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not onednn.available(), reason="this CPU's oneDN
 
 BF16 = torch.bfloat16
 CACHED = {"callee": "main_const_eval_0"}
-X, W, TURNED, Y = (64, 128), (96, 128), (128, 96), (64, 96)
+X, W, TURNED, Y = (64, 512), (192, 512), (512, 192), (64, 192)
 
 
 @pytest.fixture
