@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import tt_jax
 
+import tt_jax
 from tt_xla.errors import UnsupportedOpError
 
 

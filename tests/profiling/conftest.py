@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 TRAIN = """
 import sys
@@ -57,7 +58,8 @@ raise SystemExit("ran to its end")
 
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str], str]:
-    """Returns a function that writes a script and returns its path."""
+    """Returns a function that writes a script and returns its path. The script runs in this process, as in its own."""
+    torch.compiler.reset()  # dynamo remembers the sizes of modules of other tests
 
     def write(text: str) -> str:
         path = tmp_path / "script.py"

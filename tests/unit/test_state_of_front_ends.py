@@ -61,6 +61,7 @@ OF_THE_PROCESS = {
         "jax.pjrt.table.HANDLERS",
         "torch.aten.registry.LOWERINGS",
         "torch.device.buffers._synchronize",
+        "torch.device.native.NATIVE",  # kernels in C++
         "torch.device.mode.Mode",  # import torch_xla changes rules for operands
         "torch.device.registration._LIBRARIES",
         "torch.device.xla_type._LIBRARIES",

@@ -243,16 +243,16 @@ def test_a_later_process_has_the_kernels_with_its_first_op(monkeypatch, way):
 def test_without_a_compiler_python_goes_on(monkeypatch):
     monkeypatch.setenv("TTXLA_EMULATOR_CHAINS", "auto")
     monkeypatch.setattr(native, "compiler", lambda: None)
-    kernels = native._Native()
+    kernels = native.Native()
     kernels.ran()
     assert not kernels.waits
 
 
 @needs_compiler
 def test_a_source_that_the_compiler_refuses_is_given_up(monkeypatch, project_log):
-    monkeypatch.setattr(native, "_source", lambda: "#error refused")
-    kernels = native._Native()
+    monkeypatch.setattr(native, "source", lambda: "#error refused")
+    kernels = native.Native()
     with project_log.at_level(logging.DEBUG, logger().name):
-        kernels._compile()
+        kernels.compile()
     assert not kernels.waits
     assert "stay in Python" in project_log.text

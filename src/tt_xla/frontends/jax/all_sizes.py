@@ -1,7 +1,7 @@
 """A JAX function that serves all sizes of its arguments up to a capacity with one program.
 
-``jax.jit`` compiles for each shape. ``for_all_sizes(f, "b, 784")`` traces ``f`` once, with ``b`` as a symbol, and compiles
-it for powers of two; arguments are padded with zeros, and results are cut.
+``jax.jit`` compiles for each shape. ``for_all_sizes(f, "b, 784")`` traces ``f`` once, with ``b`` as a symbol, and
+compiles it for powers of two; arguments are padded with zeros, and results are cut.
 """
 
 from __future__ import annotations

@@ -227,8 +227,11 @@ def _compile_for_capacities(
     graph_module: torch.fx.GraphModule, arguments: list[Argument] | None, own: Mapping[str, Any]
 ) -> BoxedCall | None:
     """Compiles a graph with symbolic sizes for capacities; None if it has to be compiled for each size."""
+    options = settings.current().with_own(own)
+    is_source = options.generates_source or options.loads_source  # which has the sizes that it was made for
     if (
-        settings.current().with_own(own).capacity_steps == "off"
+        is_source
+        or options.capacity_steps == "off"
         or len(chips_of(graph_module.graph.nodes)) > 1
         or placements.in_use()
     ):

@@ -82,7 +82,12 @@ def general_program(trace: Trace, *, is_known: bool = False) -> General | None:
     former, form.last = form.last, sample
     if form.general is not None and form.general.accepts(sample):
         return form.general
-    if is_known or former.shapes == sample.shapes or form.tries >= _MAX_TRIES or current.with_own({}).capacity_steps == "off":
+    if (
+        is_known
+        or former.shapes == sample.shapes
+        or form.tries >= _MAX_TRIES
+        or current.with_own({}).capacity_steps == "off"
+    ):
         return None
     form.tries += 1
     try:

@@ -24,6 +24,7 @@ from tt_xla.frontends.torch import session
 from tt_xla.frontends.torch.device.buffers import Buffer
 from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
 from tt_xla.frontends.torch.private.storages import UntypedStorage
+from tt_xla.locks import Lock
 from tt_xla.log import logger
 from tt_xla.runtime.emulator.fused.background import start
 from tt_xla.runtime.emulator.fused.build import Build, Needs, compiler
@@ -55,13 +56,13 @@ KERNELS = {
 """Kinds of the kernels in C++ by name of the overload."""
 
 
-class _Native:
+class Native:
     """The kernels in C++, from the first op on few integers to when they are registered."""
 
     def __init__(self) -> None:
         self._in_python: Mapping[str, Callable[..., Any]] = {}
         self._fallback: Callable[..., Any] | None = None
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._libraries: list[torch.library.Library] = []
         """Kernels in Python that those in C++ go on to; they last as long as their libraries."""
         self._runs = 0
@@ -94,16 +95,17 @@ class _Native:
         if compiler() is None:
             self.waits = False
         elif self._thread is None:
-            self._build = Build.found(_source(), needs=_needs())
+            self._build = Build.found(source(), needs=_needs())
             if self._build is None and compiles:
-                self._thread = start(self._compile)
+                self._thread = start(self.compile)
         # PyTorch changes its table of kernels without a lock.
         if self._build is not None and threading.active_count() == 1:
             self._register(self._build)
 
-    def _compile(self) -> None:
+    def compile(self) -> None:
+        """Compiles the kernels, or gives them up."""
         try:
-            self._build = Build.of(_source(), needs=_needs())
+            self._build = Build.of(source(), needs=_needs())
         except (OSError, subprocess.SubprocessError) as error:
             self._give_up(error)
 
@@ -138,7 +140,7 @@ class _Native:
         """
         with self._lock:
             if computes and self._switch is None:
-                self._build = Build.of(_source(), needs=_needs())
+                self._build = Build.of(source(), needs=_needs())
                 self._register(self._build)
         switch = self._switch or ctypes.c_bool()
         before, switch.value = switch.value, computes
@@ -148,7 +150,8 @@ class _Native:
             switch.value = before
 
 
-def _source() -> str:
+def source() -> str:
+    """Returns the source of the kernels."""
     return Path(__file__).with_suffix(".cpp").read_text()
 
 
@@ -160,7 +163,7 @@ def _needs() -> Needs:
     return Needs(("-std=c++20", *(f"-I{path}" for path in headers)), tuple(libraries), torch.__version__)
 
 
-NATIVE = _Native()
+NATIVE = Native()
 """The kernels of the process, because PyTorch's table of kernels is one."""
 
-__all__ = ["KERNELS", "MAX_PAIRS", "NATIVE"]
+__all__ = ["KERNELS", "MAX_PAIRS", "NATIVE", "Native", "source"]

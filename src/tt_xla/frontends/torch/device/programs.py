@@ -289,6 +289,7 @@ def _run_general(general: generalized.General, trace: Trace) -> None:
     if general.compiles(trace):
         with _counted_compilation(trace):
             general.compile(trace)
+        analysis.report_program(trace.chip)
     else:
         metrics.count(metrics.REUSED)
     analysis.report_run(trace.graph)
@@ -297,16 +298,12 @@ def _run_general(general: generalized.General, trace: Trace) -> None:
     own.counters[metrics.HANDLES] += len(trace.outputs)
 
 
-@contextlib.contextmanager
-def _counted_compilation(trace: Trace) -> Iterator[None]:
-    """Counts, times and reports the compilation of a trace."""
+def _counted_compilation(trace: Trace) -> contextlib.AbstractContextManager[None]:
+    """Counts and reports the compilation of a trace, and returns a context manager that times it."""
     for name in (metrics.COMPILED, metrics.COMPILE_CALLS, metrics.STABLEHLO):
         metrics.count(name)
     analysis.report_compilation(trace.graph)
-    is_eager = session.current.mode.eager
-    with metrics.timed(metrics.EAGER_COMPILE_TIME if is_eager else metrics.COMPILE_TIME):
-        yield
-    analysis.report_program(trace.chip)
+    return metrics.timed(metrics.EAGER_COMPILE_TIME if session.current.mode.eager else metrics.COMPILE_TIME)
 
 
 @contextlib.contextmanager
@@ -348,6 +345,7 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
     if key not in structure.programs:
         with _counted_compilation(trace):
             structure.programs[key] = _compile(trace, structure.inputs, structure.constant)
+        analysis.report_program(trace.chip)
     else:
         metrics.count(metrics.REUSED)
     return structure, structure.programs[key]
