@@ -195,6 +195,19 @@ def test_indices_are_checked_against_sizes_that_are_numbers(monkeypatch):
         compiled(torch.tensor([1, 2, 7]))
 
 
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["recorded", "compiled"])
+def test_indices_are_not_checked_against_the_size_of_another_call(is_compiled, monkeypatch):
+    monkeypatch.setenv("TTXLA_CACHE", "off")
+
+    def function(x, place):
+        return (x * 2.0)[place]
+
+    call = torch.compile(function, backend="tt") if is_compiled else function
+    for size in (4, 5, 6, 7, 30):
+        x, place = torch.randn(size, 3), torch.arange(size - 1, -1, -1)
+        assert torch.equal(call(x.to("tt"), place.to("tt")).cpu(), function(x, place))
+
+
 def test_a_result_goes_to_the_next_call_without_a_copy(monkeypatch):
     monkeypatch.setenv("TTXLA_CACHE", "off")
     compiled = torch.compile(lambda cache, row: torch.cat([cache * 1.0, row]), backend="tt")

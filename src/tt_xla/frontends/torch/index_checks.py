@@ -145,7 +145,7 @@ class IndexCheck:
 
 
 def find_index_checks(
-    nodes: Sequence[Node], inputs: Sequence[Node], line_of: Callable[[Node], str]
+    nodes: Sequence[Node], inputs: Sequence[Node], line_of: Callable[[Node], str], *, keeps_symbols: bool = False
 ) -> list[IndexCheck]:
     """Returns the checks of a graph: one per tensor of indices, against the smallest dimension that it indexes.
 
@@ -153,6 +153,8 @@ def find_index_checks(
         nodes: nodes of the graph, in order.
         inputs: nodes that are arguments of the program, in order.
         line_of: returns ``file:line`` of the user's code that created a node.
+        keeps_symbols: whether the program serves all values of its symbolic sizes, against which nothing is checked.
+            Otherwise a size has the value that it had in the traced call, and the graph a guard on it.
     """
     uses: dict[Node, tuple[_Use, Node]] = {}
     for node in nodes:
@@ -160,8 +162,9 @@ def find_index_checks(
         # PyTorch checks no index where nothing is read.
         reads_nothing = isinstance(value, torch.Tensor) and any(type(size) is int and not size for size in value.shape)
         for use in _USES[node.target](*node.args) if node.target in _USES and not reads_nothing else ():
-            if not isinstance(use.indices, Node) or isinstance(use.high, torch.SymInt):
+            if not isinstance(use.indices, Node) or (keeps_symbols and isinstance(use.high, torch.SymInt)):
                 continue
+            use = use._replace(low=int(use.low), high=int(use.high))
             earlier, first = uses.get(use.indices, (use, node))
             smaller = use.high < earlier.high
             narrower = earlier._replace(low=max(earlier.low, use.low), high=min(earlier.high, use.high))
@@ -267,7 +270,7 @@ def _itself(indices: torch.Tensor) -> torch.Tensor:
 
 
 def _shape(node: Node) -> tuple[int, ...]:
-    return tuple(int(size) for size in node.meta["val"].shape)
+    return tuple(node.meta["val"].shape)
 
 
 __all__ = ["IndexCheck", "find_index_checks"]

@@ -266,7 +266,9 @@ class Lowering:
             self.orders,
             self.input_orders,
             [index for index, value in enumerate(values) if value.is_conj() or value.is_neg()],
-            [] if symbolic.is_active() else find_index_checks(self.nodes, self.traced[: len(tensors)], source_line),
+            []
+            if symbolic.is_active()
+            else find_index_checks(self.nodes, self.traced[: len(tensors)], source_line, keeps_symbols=bool(lengths)),
             [*(reader(node, self.placeholders) for node in self.numbers), *lengths],
             max(chips_of(self.nodes), default=0),
         )

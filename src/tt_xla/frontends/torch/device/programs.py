@@ -71,6 +71,7 @@ class _Structure:
             on them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
         taken: donations that its programs took (:func:`~.donation.takes`), each with a sample of ``metrics.ALIASES``.
+        may_be_general: whether a program for all sizes may have been made since its first run.
     """
 
     inputs: frozenset[int]
@@ -80,6 +81,7 @@ class _Structure:
     constant: frozenset[int] = frozenset()
     programs: dict[Any, _Program] = field(default_factory=dict)
     taken: set[tuple[bool, tuple[int, ...]]] = field(default_factory=set)
+    may_be_general: bool = True
 
 
 @dataclass
@@ -236,10 +238,12 @@ def _run(outputs: list[Value], chip: int) -> None:
     if own.mode.structures is not None:
         own.mode.structures.add(trace.key)
     known = own.structures.get((trace.key, trace.placements, trace.chip))
-    if (known is None or not known.constant) and not in_use():
+    if (known is None or known.may_be_general) and not in_use():
         general = generalized.general_program(trace, is_known=known is not None)
         if general is not None:
             return _run_general(general, trace)
+        if known is not None:
+            known.may_be_general = False
     structure, program = program_of(trace)
     tensors: list[Any] = [leaf.host if leaf.kept is None else leaf for leaf in trace.leaves]
     versions: list[int | None] = [leaf.version for leaf in trace.leaves]
