@@ -62,7 +62,7 @@ def test_same_positions_are_looked_at_once(device: str, monkeypatch: pytest.Monk
     """Those of the host are looked at in each call: NumPy may have changed them."""
     looked, find = [], lowering.find_index_checks
 
-    def watched(*arguments):
+    def watched(*arguments, **options):
         checks = find(*arguments)
         for check in checks:
             check.make = lambda *inputs, make=check.make: looked.append(inputs) or make(*inputs)
