@@ -234,7 +234,7 @@ def _llama():
         num_key_value_heads=2,
         max_position_embeddings=512,
         bos_token_id=None,
-        eos_token_id=None,
+        eos_token_id=511,
     )
     return LlamaForCausalLM(config).eval()
 
@@ -255,7 +255,7 @@ def test_generate_with_a_growing_cache_has_the_ids_of_the_cpu_and_few_programs(i
         expected = model.generate(prompt, max_new_tokens=14, do_sample=False)
         result = there.generate(prompt.to("tt"), max_new_tokens=14, do_sample=False, past_key_values=DynamicCache())
         assert torch.equal(result.cpu(), expected)
-    assert len(compiled_programs()) <= 14
+    assert len(compiled_programs()) <= (7 if is_compiled else 5)
 
 
 def test_capacities_do_not_change_the_bits_of_a_row():
