@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tt_xla.errors import ResourceExhaustedError, TTXLAError
 from tt_xla.frontends.torch import lowering, settings
-from tt_xla.frontends.torch.device import buffer_of, dispatch, programs, recording
+from tt_xla.frontends.torch.device import buffer_of, dispatch, generalized, programs, recording
 from tt_xla.frontends.torch.device.geometry import find_view
 from tt_xla.frontends.torch.device.kinds import MAX_INTEGERS
 from tt_xla.frontends.torch.device.values import Node
@@ -686,6 +686,15 @@ def test_numbers_of_a_trace_that_fit_no_expression_are_compiled_for_each_size():
     for size, count in sizes * 2:
         expected = (torch.tanh(reference[:size] * 1.5) + 1)[:count].sum().item()
         assert step(size, count) == pytest.approx(expected, rel=1e-2)
+
+
+def test_an_error_of_a_comparison_leaves_each_size_its_program(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no shape can be computed")
+
+    monkeypatch.setattr(generalized, "General", fail)
+    for size in (20, 30, 40):
+        assert torch.tanh(torch.zeros(size, device="tt") + 1.5).sum().item() == pytest.approx(size * 0.9051, rel=1e-2)
 
 
 def test_two_sizes_that_take_turns_have_one_program_each():

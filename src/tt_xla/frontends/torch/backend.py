@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tt_xla.codegen.export import StagedGraph
 from tt_xla.environment import keeps_dynamo_defaults
-from tt_xla.errors import OptionError, UnsupportedOpError
+from tt_xla.errors import OptionError
 from tt_xla.frontends.torch import frame_settings, settings
 from tt_xla.frontends.torch.aten.decompositions import decompositions
 from tt_xla.frontends.torch.capacities import CapacityExecutor, has_symbols
@@ -238,8 +238,8 @@ def _compile_for_capacities(
         return None
     try:
         return CapacityExecutor(graph_module, arguments, own)
-    except UnsupportedOpError as error:
-        logger().info("A graph with sizes that change is compiled for each of them: %s", error.message)
+    except Exception as error:  # what is wrong with the graph itself is raised where it is compiled for its sizes
+        logger().info("A graph with sizes that change is compiled for each of them: %s", error)
         return None
 
 

@@ -55,7 +55,7 @@ def has_symbols(graph_module: torch.fx.GraphModule) -> bool:
 
 @dataclass(frozen=True)
 class _Result:
-    """What a result of a graph is like.
+    """Describes a result of a graph.
 
     Attributes:
         dtype: element type.
@@ -178,11 +178,6 @@ class CapacityExecutor:
             self._readers = _readers(self._program.symbols, values)
             batches = {name for shape in self._program.shapes for name in symbols_of(shape[0] if shape else 0)}
             self._least = {name: 1 if name in batches else _TILE for name in self._program.symbols}
-            self._views = [
-                index
-                for index, position in enumerate(lowering.tensors)
-                if values[position].is_conj() or values[position].is_neg()
-            ]
         self._executors: dict[tuple[int, ...], tuple[PaddedProgram, Executor]] = {}
         if chip is None:
             self._of_values([reader.hint for reader in self._readers])  # an op without a rule is found now

@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 
-from tt_xla.errors import TTXLAError
 from tt_xla.frontends.torch import session, settings
 from tt_xla.frontends.torch.device import kinds
 from tt_xla.frontends.torch.device.traces import Sample, Trace, graph_module_of, scalar_types
@@ -33,7 +32,7 @@ _MAX_FORMS = 1024
 _MIN_CONSTANT = 1024
 """Elements from which a leaf that was the same in two runs is a constant of the program."""
 _MAX_OFFSET = 4
-"""By how much a size exceeds another one that changes as it does, as a mask's exceeds that of a cache."""
+"""The greatest number that is added to one symbol for another size, as a mask has one position more than a cache."""
 _MAX_TRIES = 4
 """Number of times that a form of traces is generalised. One whose numbers fit no expression compiles for each size."""
 
@@ -92,7 +91,7 @@ def general_program(trace: Trace, *, is_known: bool = False) -> General | None:
     form.tries += 1
     try:
         form.general = General(trace, former, sample)
-    except (UnlikeError, TTXLAError) as error:
+    except Exception as error:  # PyTorch's functions of shapes raise any, and the trace runs without this program
         logger().info("Recorded ops whose sizes change are compiled for each of them: %s", error)
         form.general = None
     return form.general
@@ -231,8 +230,14 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 def mode_condition(mode: Any) -> Callable[[Mapping[str, int]], bool]:
-    """Returns a function that tells whether PyTorch would compute the same with some values of the symbols."""
+    """Returns a function that tells whether PyTorch would compute the same with some values of the symbols.
+
+    Raises:
+        UnlikeError: a condition cannot be computed.
+    """
     guards = [Expression(str(guard.expr)) for guard in mode.shape_env.guards]
+    if any("~" in guard.text for guard in guards):  # which Python computes bit by bit
+        raise UnlikeError("a condition on sizes is a negation")
 
     def holds(values: Mapping[str, int]) -> bool:
         return all(guard(values) for guard in guards)
@@ -270,6 +275,8 @@ class General:
             self._templates, self._classes = _templates(before.kinds, after.kinds, symbols)
         self._values = symbols.readers
         self._condition = mode_condition(mode)
+        if not self._condition({name: after.shapes[leaf][axis] for name, (leaf, axis) in self._values.items()}):
+            raise UnlikeError("a condition on sizes does not hold for the sizes that were traced")
         self._checked: dict[tuple[int, ...], dict[tuple[int, int], bool]] = {}
         constant = [
             first == second and math.prod(shape) > _MIN_CONSTANT

@@ -51,7 +51,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Sample:
-    """What a run of a trace leaves behind for the comparison with the next one.
+    """Describes one run of a trace, for the comparison with the next one.
 
     Attributes:
         kinds: kinds of its ops, in the order of recording.
