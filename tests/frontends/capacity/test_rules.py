@@ -11,9 +11,8 @@ from jax import lax
 from tests.fuzz.cases import Case
 from tests.fuzz.kinds import padded
 from tests.fuzz.paddings.judge import differences, new_symbols, poisoned, symbolic
-from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.capacity.program import SymbolicProgram
-from tt_xla.frontends.capacity.sizes import equation, integer_value, step_capacity
+from tt_xla.frontends.capacity.sizes import always_equal, equation, integer_value, step_capacity
 from tt_xla.frontends.capacity.values import NoRuleError
 
 SIZES = [{"s": 5, "b": 3}, {"s": 8, "b": 2}, {"s": 2, "b": 7}]
@@ -174,14 +173,27 @@ def test_a_cache_and_a_row_more_have_one_capacity():
     assert [*padded_program.shapes, *padded_program.results] == [(8, 3), (1, 3), (8, 3)]
 
 
+def test_a_size_that_is_a_multiple_has_an_equation_that_jax_takes():
+    s = new_symbols("s")["s"]
+    text = equation(8 * (s // 8), s)
+    assert text == "mod(s, 8) == 0"
+    (other,) = jax.export.symbolic_shape("s", constraints=[text])
+    assert 8 * (other // 8) == other
+
+
+def test_a_quotient_of_sizes_has_the_capacity_of_its_greatest_value():
+    s = new_symbols("s")["s"]
+    program = SymbolicProgram(jax.make_jaxpr(lambda x: [x])(jax.ShapeDtypeStruct((s, s // (s // 4)), "float32")))
+    padded = program.padded({"s": 64})
+    assert padded.arguments[0].shape == (64, 7)
+
+
 def test_equal_sizes_in_other_forms_have_an_equation_that_jax_takes():
     s = new_symbols("s")["s"]
     text = equation((s - 8) // 8 + 1, s // 8)
     (other,) = jax.export.symbolic_shape("s", constraints=[text])
     assert (other - 8) // 8 + 1 == other // 8
-    assert equation(s // 2, s // 3) is None
-    with pytest.raises(UnsupportedOpError, match="may be 0"):
-        SymbolicProgram(jax.make_jaxpr(lambda x: [x])(jax.ShapeDtypeStruct((s // (s // 4),), "float32"))).padded(
-            {"s": 8}
-        )
+    assert always_equal((s - 8) // 8 + 1, s // 8)
+    assert not always_equal(s // 2, s // 3)
+    assert equation(s + 1, 2 * s) is None
     assert integer_value(s // 4 + 2 * s, {"s": 9}) == 20

@@ -55,7 +55,8 @@ class AtenCall:
 
     Attributes:
         call: the call.
-        way: ``rule``, ``compile`` or the overload that runs on the device outside of a graph.
+        way: ``rule``, ``compile``, ``symbols`` (compiled for all sizes up to a capacity), or the overload that runs on
+            the device outside of a graph.
         checks: keys of :data:`OPTIONS`.
     """
 
@@ -89,8 +90,8 @@ class AtenCall:
             options = OPTIONS[name]
             if run is not None:
                 got = run(options)
-            elif self.way == "compile":
-                got = compiled(self.call, options)
+            elif isinstance(self.way, str):
+                got = compiled(self.call, options, symbols=self.way == "symbols")
             else:
                 got = _eagerly(self.call, self.way, options)
             size = EXACT if options["numerics"] == "exact" else DEFAULT
@@ -188,9 +189,11 @@ def draw(random: Generator) -> AtenCall:
     call = draw_call(random, op)
     chance = random.random()
     way: str | Op = "rule"
-    if chance < 0.08:
+    if chance < 0.05:
         way = "compile"
-    elif chance < 0.25:
+    elif chance < 0.15:
+        way = "symbols"
+    elif chance < 0.3:
         way = random.choice(list(variants(op)))
     checks = ["exact at level 0"]
     if not call.special:

@@ -163,12 +163,26 @@ def lowered(call: Call) -> Callable[[Mapping[str, Any]], list[torch.Tensor]]:
     return run
 
 
-def compiled(call: Call, options: Mapping[str, Any]) -> list[torch.Tensor]:
-    """Runs a call through ``torch.compile(backend="tt")`` with tensors on the device."""
+def compiled(call: Call, options: Mapping[str, Any], *, symbols: bool = False) -> list[torch.Tensor]:
+    """Runs a call through ``torch.compile(backend="tt")`` with tensors on the device.
+
+    Args:
+        call: the call.
+        options: compile options.
+        symbols: whether all sizes and numbers are symbols, whose values are those of the call.
+
+    Raises:
+        NotDrawnError: PyTorch does not take symbols.
+    """
     torch._dynamo.reset()
-    function = torch.compile(lambda *inputs: call(*inputs), backend="tt", dynamic=False, options=dict(options))
-    with torch.no_grad():
-        return [result.cpu() for result in function(*map(tensors.on_device, call.inputs))]
+    function = torch.compile(lambda *inputs: call(*inputs), backend="tt", dynamic=symbols, options=dict(options))
+    try:
+        with torch.no_grad(), _silent():
+            return [result.cpu() for result in function(*map(tensors.on_device, call.inputs))]
+    except RuntimeError as error:
+        if symbols and "when making fake tensor call" in str(error):
+            raise NotDrawnError(f"PyTorch takes no symbols: {error}") from error
+        raise
 
 
 def variants(op: Op) -> Iterator[Op]:

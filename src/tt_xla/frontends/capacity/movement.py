@@ -312,6 +312,15 @@ def sort(
     return [Padded(array, value.dims) for array, value in zip(results, values, strict=True)]
 
 
+@rule("sort_descending")
+def sort_descending(ctx: Padding, primitive: Any, outs: Any, *values: Padded, dimension: int) -> list[Padded]:
+    values = tuple(ctx.aligned([ctx.single(value, dimension) for value in values]))
+    keys = ctx.filled(values[0], lowest(values[0].array.dtype), [dimension])
+    # The sort is stable, so padding stays behind the elements that equal it.
+    results = primitive.bind(keys.array, *(value.array for value in values[1:]), dimension=dimension)
+    return [Padded(array, value.dims) for array, value in zip(results, values, strict=True)]
+
+
 def _last(dtype: Any) -> Any:
     """Returns the number that sorts last: NaN for floats."""
     return np.nan if np.dtype(dtype).kind not in "iub" else greatest(dtype)

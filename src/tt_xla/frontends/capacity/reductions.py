@@ -92,10 +92,10 @@ def convolution(
     batch, channels, *spatial = dimension_numbers.lhs_spec
     kernels, depth, *window_axes = dimension_numbers.rhs_spec
     groups = max(params["feature_group_count"], params["batch_group_count"])
-    if groups > 1 and not all(
-        map(is_exact, (x.dims[batch], x.dims[channels], kernel.dims[kernels], kernel.dims[depth]))
-    ):
-        raise NoRuleError("A convolution in groups has a batch or channels whose number changes from call to call.")
+    grouped = [x.dims[channels], kernel.dims[kernels], kernel.dims[depth]]
+    grouped += [x.dims[batch]] if params["batch_group_count"] > 1 else []
+    if groups > 1 and not all(map(is_exact, grouped)):
+        raise NoRuleError("A convolution in groups has channels or groups whose number changes from call to call.")
     x, kernel = ctx.aligned([x, kernel], [(channels, depth)]) if groups == 1 else (x, kernel)
     for axis in window_axes:
         kernel = ctx.single(kernel, axis)
@@ -160,6 +160,8 @@ def reduce_window(ctx: Padding, primitive: Any, outs: Any, x: Padded, *more: Pad
     base, dilation = params["base_dilation"], params["window_dilation"]
     moved = [axis for axis in range(len(x.dims)) if lengths[axis] != 1 or tuple(params["padding"][axis]) != (0, 0)]
     if any(is_symbolic_dim(lengths[axis]) for axis in moved):
+        if len(moved) == 1 and tuple(params["padding"][moved[0]]) == (size_of(x.dims[moved[0]]) - 1, 0):
+            return _running(ctx, primitive, x, more, moved[0], params)
         return _whole_windows(ctx, primitive, outs, x, more, params)
     for axis in moved:
         x = ctx.single(x, axis)
@@ -181,6 +183,17 @@ def reduce_window(ctx: Padding, primitive: Any, outs: Any, x: Padded, *more: Pad
     result = result[0] if isinstance(result, list | tuple) else result
     value = Padded(result, tuple(dims))
     return [value] if primitive.multiple_results else value
+
+
+def _running(ctx: Padding, primitive: Any, x: Padded, more: Sequence[Padded], axis: int, params: dict[str, Any]) -> Any:
+    """Reduces windows that reach back to the first element. Padding is behind all elements that count."""
+    x = ctx.single(x, axis)
+    size = x.array.shape[axis]
+    lengths, edges = [*params["window_dimensions"]], [*params["padding"]]
+    lengths[axis], edges[axis] = size, (size - 1, 0)
+    params |= {"window_dimensions": tuple(lengths), "padding": tuple(edges)}
+    result = primitive.bind(x.array, *(value.array for value in more), **params)
+    return [Padded(array, x.dims) for array in result] if primitive.multiple_results else Padded(result, x.dims)
 
 
 def _whole_windows(

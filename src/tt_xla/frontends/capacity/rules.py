@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 from jax.extend.core import Primitive
 
-from tt_xla.frontends.capacity.values import Dim, Padded, Padding, exact
+from tt_xla.frontends.capacity.values import Dim, NoRuleError, Padded, Padding, exact
 from tt_xla.registry import Registry
 
 Rule = Callable[..., Padded | Sequence[Padded]]
@@ -60,6 +60,14 @@ def elementwise(ctx: Padding, primitive: Primitive, outs: Any, *operands: Padded
     result = primitive.bind(*(value.array for value in values), **params)
     uniform = frozenset(range(rank)).intersection(*(value.uniform | _single(value) for value in values if value.dims))
     return Padded(result, tuple(dims), _fill_of(primitive, values, outs[0].dtype), uniform)
+
+
+@rule("bitcast_convert_type")
+def bitcast_convert_type(ctx: Padding, primitive: Primitive, outs: Any, x: Padded, **params: Any) -> Padded:
+    result = primitive.bind(x.array, **params)
+    if result.ndim != len(x.dims):
+        raise NoRuleError("The bits of an array become elements of another width.")
+    return Padded(result, x.dims, None, x.uniform)
 
 
 def _single(value: Padded) -> frozenset[int]:

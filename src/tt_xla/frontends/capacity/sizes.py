@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from jax.export import is_symbolic_dim
 
 from tt_xla.errors import UnsupportedOpError
 
 Size = Any
-"""An int, or an expression of JAX's symbolic dimensions."""
+"""An int, an expression of JAX's symbolic dimensions, or the text of one."""
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -43,7 +45,7 @@ def _parsed(text: str) -> ast.expr:
 
 def symbols_of(size: Size) -> set[str]:
     """Returns the names of the symbols in a size."""
-    if not is_symbolic_dim(size):
+    if not _is_expression(size):
         return set()
     nodes = list(ast.walk(_parsed(str(size))))
     functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -58,7 +60,11 @@ def value_of(size: Size, symbols: Mapping[str, Any], functions: Mapping[str, Cal
         symbols: values of the symbols.
         functions: the functions ``floordiv``, ``mod``, ``max`` and ``min`` of such values.
     """
-    return _evaluated(_parsed(str(size)), symbols, functions) if is_symbolic_dim(size) else int(size)
+    return _evaluated(_parsed(str(size)), symbols, functions) if _is_expression(size) else int(size)
+
+
+def _is_expression(size: Size) -> bool:
+    return isinstance(size, str) or is_symbolic_dim(size)
 
 
 def _evaluated(node: ast.expr, symbols: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
@@ -112,8 +118,9 @@ def _divided(dividend: Any, divisor: Any) -> Any:
         return dividend // divisor
     dividend = dividend if isinstance(dividend, _Interval) else _Interval(dividend, dividend)
     low, high = divisor if isinstance(divisor, _Interval) else (divisor, divisor)
-    if low <= 0 <= high:
-        raise UnsupportedOpError("A size is divided by another one that may be 0.")
+    if high <= 0:
+        raise UnsupportedOpError("A size is divided by one that is not positive.")
+    low = max(low, 1)  # no size is divided by 0
     return dividend._combined(_Interval(low, high), operator.floordiv)
 
 
@@ -148,6 +155,25 @@ _OF_INTEGERS: dict[str, Callable[..., Any]] = {
     "min": min,
     "non_negative": lambda value: max(value, 0),
 }
+_OF_ARRAYS: dict[str, Callable[..., Any]] = {
+    "floordiv": lambda dividend, divisor: dividend // np.maximum(divisor, 1),
+    "mod": lambda dividend, divisor: dividend % np.maximum(divisor, 1),
+    "max": np.maximum,
+    "min": np.minimum,
+    "non_negative": lambda value: np.maximum(value, 0),
+}
+
+_MAX_POINTS = 1 << 20
+"""Number of values of symbols for which a size is computed to find its greatest value."""
+
+
+def _divides_by_symbols(size: Size) -> bool:
+    """Returns whether a size has a divisor that is no number, for which the bounds of intervals are far too wide."""
+    return any(
+        node.func.id == "floordiv" and not isinstance(node.args[1], ast.Constant)
+        for node in ast.walk(_parsed(str(size)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
 
 
 def integer_value(size: Size, symbols: Mapping[str, int]) -> int:
@@ -155,20 +181,33 @@ def integer_value(size: Size, symbols: Mapping[str, int]) -> int:
     return value_of(size, symbols, _OF_INTEGERS)
 
 
-def equation(first: Size, second: Size) -> str | None:
-    """Returns an equation by which JAX takes one size for another, as ``floordiv(s, 8) == floordiv(s + 8, 8) - 1``.
-
-    JAX replaces a single term, so one of the sizes must have a quotient or remainder that is multiplied by nothing.
-
-    Returns:
-        The equation; None if the sizes differ for some values of the symbols, or there is no such term.
-    """
+def always_equal(first: Size, second: Size) -> bool:
+    """Returns whether two sizes are equal for many values of the symbols, and so, as sums and quotients, for all."""
     names = sorted(symbols_of(first) | symbols_of(second))
     for sample in range(2, 130):
         values = {name: sample * (5 * number + 1) + 7 * number for number, name in enumerate(names)}
         if integer_value(first, values) != integer_value(second, values):
-            return None
+            return False
+    return True
+
+
+def equation(first: Size, second: Size) -> str | None:
+    """Returns an equation by which JAX takes one size for another, as ``floordiv(s, 8) == floordiv(s + 8, 8) - 1``.
+
+    JAX replaces a single term, so one of the sizes must have a quotient, remainder or extreme that is multiplied by
+    nothing, or be a multiple of a quotient that is the other one.
+
+    Returns:
+        The equation; None if there is no such term.
+    """
     for size, other in ((first, second), (second, first)):
+        match _parsed(str(size)):
+            case ast.BinOp(
+                left=ast.Constant(value=factor),
+                op=ast.Mult(),
+                right=ast.Call(func=ast.Name(id="floordiv"), args=[dividend, ast.Constant(value=divisor)]),
+            ) if factor == divisor and ast.unparse(dividend) == ast.unparse(_parsed(str(other))):
+                return f"mod({ast.unparse(dividend)}, {divisor}) == 0"
         terms = _terms(_parsed(str(size)))
         for index, (sign, term) in enumerate(terms):
             if isinstance(term, ast.Call) and sign == 1:
@@ -227,12 +266,23 @@ class Capacities:
         match _parsed(str(size)):
             case ast.BinOp(left=ast.Name(id=name), op=ast.Add(), right=ast.Constant()):
                 return self.symbols[name]
-        intervals = {name: _Interval(0, value) for name, value in self.symbols.items()}
-        try:
-            found = value_of(size, intervals, _OF_INTERVALS)
-        except UnsupportedOpError:
-            found = value_of(size, {name: _Interval(1, value[1]) for name, value in intervals.items()}, _OF_INTERVALS)
+        names = symbols_of(size)
+        if _divides_by_symbols(size) and math.prod(self.symbols[name] for name in names) <= _MAX_POINTS:
+            axes = np.meshgrid(*(np.arange(1, self.symbols[name] + 1) for name in names), indexing="ij", sparse=True)
+            return max(int(np.max(value_of(size, dict(zip(names, axes, strict=True)), _OF_ARRAYS))), 1)
+        intervals = {name: _Interval(0, self.symbols[name]) for name in names}
+        found = value_of(size, intervals, _OF_INTERVALS)
         return max(found[1] if isinstance(found, _Interval) else found, 1)
 
 
-__all__ = ["Capacities", "Size", "equation", "integer_value", "offsets", "step_capacity", "symbols_of", "value_of"]
+__all__ = [
+    "Capacities",
+    "Size",
+    "always_equal",
+    "equation",
+    "integer_value",
+    "offsets",
+    "step_capacity",
+    "symbols_of",
+    "value_of",
+]

@@ -7,6 +7,7 @@ traced once with symbols (:mod:`.symbolic`); a call takes the program of the lea
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import threading
@@ -23,7 +24,7 @@ from torch.fx.experimental.symbolic_shapes import free_symbols, free_unbacked_sy
 
 from tt_xla.errors import TTXLAError, UnsupportedOpError
 from tt_xla.frontends.capacity.program import PaddedProgram, SymbolicProgram
-from tt_xla.frontends.capacity.sizes import equation, integer_value, step_capacity, symbols_of
+from tt_xla.frontends.capacity.sizes import integer_value, step_capacity, symbols_of
 from tt_xla.frontends.torch import settings, symbolic
 from tt_xla.frontends.torch.device.buffers import buffer_of, resolve_argument
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
@@ -33,13 +34,11 @@ from tt_xla.frontends.torch.device.tensor_factory import factory_for
 from tt_xla.frontends.torch.executor import Executor, TensorSpec
 from tt_xla.frontends.torch.extras import Sampler
 from tt_xla.frontends.torch.lowering import Argument, Lowering, tracing
+from tt_xla.frontends.torch.outputs import assembled
 from tt_xla.log import logger
 
 _TILE = 32
 """Least capacity of a size that is no first one of an input, such as a batch: fewer elements fill a tile anyway."""
-
-_MAX_EQUATIONS = 64
-"""Number of equations between forms of one size, for each of which a graph is traced anew."""
 
 Sizes = tuple[Any, ...]
 """Sizes of a tensor: ints and expressions of JAX's symbols."""
@@ -169,19 +168,21 @@ class CapacityExecutor:
         sizes = [size for value in values for size in _symbolic_sizes(value)]
         if not sizes:
             raise UnsupportedOpError("No size that changes is one of an input.")
-        equations: list[str] = []
-        while not self._trace(graph_module, arguments, sizes, equations):
+        facts = symbolic.Facts(sizes)
+        while not self._trace(graph_module, arguments, sizes, facts):
             pass
         lowering = self._lowering
-        with symbolic.symbols(sizes, _ranges(sizes), equations):
+        with symbolic.symbols(sizes, _ranges(sizes), facts.constraints):
             self._results = [_described(node.meta["val"]) for node in lowering.results]
             self._readers = _readers(self._program.symbols, values)
+            shown = {str(size.node.expr) for size in sizes if size.node.expr.is_Symbol} - {*self._program.symbols}
+            self._other_readers = _readers(sorted(shown), values)
             batches = {name for shape in self._program.shapes for name in symbols_of(shape[0] if shape else 0)}
             self._least = {name: 1 if name in batches else _TILE for name in self._program.symbols}
         self._executors: dict[tuple[int, ...], tuple[PaddedProgram, Executor]] = {}
-        if chip is None:
+        if chip is None and lowering.results:
             self._of_values([reader.hint for reader in self._readers])  # an op without a rule is found now
-        else:
+        elif lowering.results:
             self._check()
 
     def _trace(
@@ -189,21 +190,19 @@ class CapacityExecutor:
         graph_module: torch.fx.GraphModule,
         arguments: list[Argument] | None,
         sizes: Sequence[torch.SymInt],
-        equations: list[str],
+        facts: symbolic.Facts,
     ) -> bool:
-        """Traces the graph; returns whether that needed no further equation, which is put into ``equations``."""
+        """Traces the graph; returns whether the facts about its sizes sufficed, to which one is added otherwise."""
         try:
-            with symbolic.symbols(sizes, _ranges(sizes), equations):
+            with symbolic.symbols(sizes, _ranges(sizes), facts.constraints):
                 self._lowering = lowering = Lowering(graph_module, arguments)
-                lowering.prepare()
+                lowering.prepare(has_views=self._chip is None)  # recorded ops have results alone
                 with tracing():
                     self._program = SymbolicProgram(_jaxpr_of(*lowering.traceable()))
             return True
-        except symbolic.DifferentFormsError as error:
-            found = equation(*error.sizes)
-            if found is None or found in equations or len(equations) >= _MAX_EQUATIONS:
+        except symbolic.UndecidedError as error:
+            if not facts.settle(error):
                 raise UnsupportedOpError(error.message) from error
-            equations.append(found)
             return False
 
     def _check(self) -> None:
@@ -269,28 +268,17 @@ class CapacityExecutor:
         return padded, Executor(lowered, self._options)
 
     def __call__(self, args: list[Any]) -> Sequence[Any]:
-        results = self.run(args)
-        outputs: list[Any] = []
-        for kind, value in self._lowering.outputs:
-            if kind == "result":
-                outputs.append(results[value])
-            elif kind == "input":
-                outputs.append(args[value])
-            elif kind == "number":
-                outputs.append(value(args))
-            else:
-                outputs.append(integer_value(value, self._symbols(args)) if kind == "size" else value)
+        arrays, symbols = self._run(args, None)
+        results = [result.made(array, symbols) for result, array in zip(self._results, arrays, strict=True)]
+        symbols |= {reader.name: reader(args) for reader in self._other_readers}  # which the program needs not know
+        value_of = functools.partial(integer_value, symbols=symbols)
+        outputs = assembled(self._lowering.outputs, args, results, value_of)
         args.clear()
         return outputs
 
     def _symbols(self, args: Sequence[Any]) -> dict[str, int]:
         """Returns the values of the symbols in a call."""
         return {reader.name: reader(args) for reader in self._readers}
-
-    def run(self, args: Sequence[Any]) -> list[torch.Tensor]:
-        """Runs the program for the sizes of some arguments, and returns the tensors that it computes."""
-        arrays, symbols = self._run(args, None)
-        return [result.made(array, symbols) for result, array in zip(self._results, arrays, strict=True)]
 
     def run_values(self, args: Sequence[Any], versions: Sequence[int | None]) -> list[torch.Tensor | PaddedContents]:
         """Runs the program of recorded ops for the sizes of some arguments.
@@ -310,6 +298,8 @@ class CapacityExecutor:
     ) -> tuple[list[torch.Tensor], dict[str, int]]:
         """Returns what the program computes, with its padding, and the values of the symbols."""
         symbols = self._symbols(args)
+        if not self._results:
+            return [], symbols
         program, executor = self._of_values([*symbols.values()])
         self._current.symbols = symbols
         padded = list(args)
@@ -360,13 +350,16 @@ def _jaxpr_of(forward: Callable[..., Any], specs: Sequence[jax.ShapeDtypeStruct]
     """Traces a function.
 
     Raises:
-        UnsupportedOpError: what it does depends on the value of a symbol.
+        UndecidedError: what it does depends on what JAX cannot tell about sizes.
+        UnsupportedOpError: a rule computes with a symbol as with a number.
     """
     try:
         return jax.make_jaxpr(forward)(*specs)
     except TTXLAError:
         raise
-    except Exception as error:  # JAX has an error of its own; a rule may also compute with a size as with a number
+    except Exception as error:
+        if (question := symbolic.undecided(error)) is not None:
+            raise question from error
         raise UnsupportedOpError(str(error).split("\n")[0]) from error
 
 

@@ -27,6 +27,7 @@ from tt_xla.frontends.torch.device.placements import Placement
 from tt_xla.frontends.torch.device.tensor_factory import TensorFactory
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.lowering import Lowered
+from tt_xla.frontends.torch.outputs import assembled
 from tt_xla.frontends.torch.private.aot_cache import OutputCode
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
 from tt_xla.frontends.torch.saved_module import saved
@@ -176,18 +177,7 @@ class Executor(OutputCode):
         if self._outputs_are_results:
             args.clear()
             return results
-        outputs: list[Any] = []
-        for kind, value in self._outputs:
-            if kind == "result":
-                outputs.append(results[value])
-            elif kind == "input":
-                outputs.append(args[value])
-            elif kind == "number":
-                outputs.append(value(args))
-            elif kind == "view":
-                outputs.append(value.of(args[value.index] if value.of_input else results[value.index]))
-            else:
-                outputs.append(value)
+        outputs = assembled(self._outputs, args, results)
         args.clear()
         return outputs
 

@@ -215,11 +215,11 @@ class Lowering:
 
     def run(self) -> Lowered:
         """Lowers the graph."""
-        self.prepare()
+        self.prepare(has_views=not symbolic.is_active())
         return self.lowered(self._trace(), [node.meta["val"] for node in self.results])
 
-    def prepare(self) -> None:
-        """Finds the arguments of ``main`` and how each output of the graph is obtained."""
+    def prepare(self, *, has_views: bool) -> None:
+        """Finds the arguments of ``main`` and the outputs of the graph, which may be views if ``has_views`` says so."""
         self._check_supported()
         for position, node in enumerate(self.placeholders):
             value = node.meta["val"]
@@ -232,7 +232,7 @@ class Lowering:
         self.input_orders = [None if symbolic.is_active() else _channels_last(*pair) for pair in pairs]
         self._collect_extras()
         self.numbers = [node for node in self.nodes if node in self.open and _is_op_argument(node)]
-        self.outputs, self.results = self._outputs()
+        self.outputs, self.results = self._outputs(has_views)
         # The results of a program with symbolic sizes are contiguous.
         self.orders = [None if symbolic.is_active() else _permutation(node.meta["val"]) for node in self.results]
 
@@ -336,14 +336,14 @@ class Lowering:
         self.extras.append(make)
         self.is_constant.append(constant)
 
-    def _outputs(self) -> tuple[list[tuple[str, Any]], list[torch.fx.Node]]:
+    def _outputs(self, has_views: bool) -> tuple[list[tuple[str, Any]], list[torch.fx.Node]]:
         """Returns how each output of the graph is obtained, and the nodes that are results of ``main``."""
         (output,) = [node for node in self.nodes if node.op == "output"]
         outputs: list[tuple[str, Any]] = []
         results: list[torch.fx.Node] = []
         returned = [value for value in output.args[0] if isinstance(value, torch.fx.Node)]
         written = {node for node, argument in zip(self.placeholders, self.arguments, strict=True) if argument.written}
-        views = {} if symbolic.is_active() else views_of_bases(self.nodes, returned, written)
+        views = views_of_bases(self.nodes, returned, written) if has_views else {}
         for value in output.args[0]:
             if not isinstance(value, torch.fx.Node):
                 outputs.append(("value", value))

@@ -6,13 +6,15 @@ strides that it has in eager mode: the program returns the elements in the order
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch.fx import Node
 
+from tt_xla.frontends.torch import symbolic
 from tt_xla.frontends.torch.device.buffers import new_tensor_on
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.device.geometry import memory_order
@@ -22,6 +24,9 @@ from tt_xla.frontends.torch.private.dispatcher import storage_identity
 @dataclass(frozen=True)
 class OutputView:
     """A view of a graph's input or of a program's result.
+
+    In a graph with symbolic sizes, sizes, strides and offset are expressions, and :meth:`of_values` gives the view of
+    a call.
 
     Attributes:
         of_input: whether the base is an input of the graph; otherwise it is a result of the program.
@@ -33,9 +38,14 @@ class OutputView:
 
     of_input: bool
     index: int
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-    offset: int
+    size: tuple[Any, ...]
+    stride: tuple[Any, ...]
+    offset: Any
+
+    def of_values(self, value_of: Callable[[Any], int]) -> OutputView:
+        """Returns the view whose sizes, strides and offset are the values of the expressions."""
+        size, stride = (tuple(map(value_of, sizes)) for sizes in (self.size, self.stride))
+        return replace(self, size=size, stride=stride, offset=value_of(self.offset))
 
     def of(self, base: torch.Tensor) -> torch.Tensor:
         """Returns the view of ``base``. Autograd knows no base of it, so users may write to it as to any output."""
@@ -44,6 +54,36 @@ class OutputView:
             return new_tensor_on(base.untyped_storage(), base.dtype, self.size, self.stride, offset)
         view = torch.empty(0, dtype=base.dtype, device=base.device)
         return view.set_(base.untyped_storage(), offset, self.size, self.stride)
+
+
+def assembled(
+    outputs: Sequence[tuple[str, Any]],
+    args: Sequence[Any],
+    results: Sequence[torch.Tensor],
+    value_of: Callable[[Any], int] = int,
+) -> list[Any]:
+    """Returns the outputs of a graph.
+
+    Args:
+        outputs: how each output is obtained (``Lowered.outputs``).
+        args: inputs of the graph.
+        results: results of its program.
+        value_of: computes the value of a symbolic size.
+    """
+    found: list[Any] = []
+    for kind, value in outputs:
+        if kind == "result":
+            found.append(results[value])
+        elif kind == "input":
+            found.append(args[value])
+        elif kind == "number":
+            found.append(value(args))
+        elif kind == "view":
+            view = value.of_values(value_of)
+            found.append(view.of(args[view.index] if view.of_input else results[view.index]))
+        else:
+            found.append(value_of(value) if kind == "size" else value)
+    return found
 
 
 def views_of_bases(
@@ -69,7 +109,7 @@ def views_of_bases(
             sharing.setdefault(makers[_memory(node)], []).append(node)
     views: dict[Node, tuple[Node, OutputView]] = {}
     for base, sharers in sharing.items():
-        alone = len(sharers) == 1 and (sharers[0] is base or sharers[0].meta["val"].numel() < base.meta["val"].numel())
+        alone = len(sharers) == 1 and (sharers[0] is base or _elements(sharers[0]) < _elements(base))
         if base.op == "placeholder":
             alone = base in written
         if alone or (base.op != "placeholder" and memory_permutation(base.meta["val"]) is None):
@@ -85,9 +125,10 @@ def memory_permutation(value: torch.Tensor) -> list[int] | None:
 
     The result is None where the elements of ``value`` do not fill one range from the start of its storage.
     """
-    if int(value.storage_offset()):
+    number = symbolic.hint if symbolic.is_active() else int
+    if number(value.storage_offset()):
         return None
-    order = memory_order([int(size) for size in value.shape], [int(step) for step in value.stride()])
+    order = memory_order([*map(number, value.shape)], [*map(number, value.stride())])
     return None if order is None else list(order)
 
 
@@ -100,7 +141,11 @@ def _is_plain_view(value: Any, base: Any) -> bool:
     return value.dtype is base.dtype and not value.dtype.is_complex and not value.is_neg()
 
 
+def _elements(node: Node) -> int:
+    return math.prod(map(symbolic.hint, node.meta["val"].shape))
+
+
 def _view(value: torch.Tensor, base: Node) -> OutputView:
-    offset = int(value.storage_offset()) - int(base.meta["val"].storage_offset())
-    size, stride = tuple(int(s) for s in value.shape), tuple(int(s) for s in value.stride())
+    offset = symbolic.size(value.storage_offset()) - symbolic.size(base.meta["val"].storage_offset())
+    size, stride = (tuple(map(symbolic.size, sizes)) for sizes in (value.shape, value.stride()))
     return OutputView(base.op == "placeholder", 0, size, stride, offset)

@@ -123,7 +123,7 @@ def div_mode(ctx: Context, x: Any, y: Any, *, rounding_mode: str | None = None) 
     return quotient
 
 
-pointwise(aten.div.Tensor, aten.div.Scalar)(lax.div)
+pointwise(aten.div.Tensor, aten.div.Scalar, aten.true_divide.Tensor)(lax.div)
 
 
 @pointwise(aten.floor_divide.default, aten.floor_divide.Scalar)

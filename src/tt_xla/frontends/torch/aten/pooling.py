@@ -15,7 +15,7 @@ from jax import lax
 from jax.export import is_symbolic_dim
 
 from tt_xla.frontends.torch.aten.matmul import product
-from tt_xla.frontends.torch.aten.reductions import average
+from tt_xla.frontends.torch.aten.reductions import average, maximum
 from tt_xla.frontends.torch.aten.registry import Array, Context, broadcast, cast, full, like, lower, wide
 from tt_xla.ir import shapes
 
@@ -41,6 +41,7 @@ class _Window:
         sizes: Input sizes.
         counts: Number of windows.
         outer: Number of dimensions before the pooled ones.
+        is_within_padding: Whether no window reaches beyond the padding, as the last one may with ``ceil_mode``.
         taps: Elements of the kernel, without those that lie in the padding for every window.
         edges: Padding before and after, as far as the elements of ``taps`` reach.
     """
@@ -70,16 +71,33 @@ class _Window:
         ]
         # With ceil_mode the last window may extend beyond the padding.
         after = [
-            pad if is_symbolic_dim(size) else max(pad, end - size - pad)
-            for pad, end, size in zip(self.padding, reach, self.sizes, strict=True)
+            _padding_after(size, pad, end, step)
+            for size, pad, end, step in zip(self.sizes, self.padding, reach, self.stride, strict=True)
         ]
         windows = map(shapes.Window, self.kernel, self.stride, self.padding, after, self.dilation)
         inside = [
             window if is_symbolic_dim(size) else window.within(size)
             for window, size in zip(windows, self.sizes, strict=True)
         ]
+        self.is_within_padding = after == self.padding
         self.taps = [window.kernel for window in inside]
         self.edges = [(window.low, window.high) for window in inside]
+
+    def lines(self, axis: int, tap: int, first: int | None = None) -> Any:
+        """Returns where an element of each window lies along one of the pooled dimensions.
+
+        Args:
+            axis: number of the pooled dimension.
+            tap: number of the element, counted from the first one of ``taps``.
+            first: position of the first window; by default that of its first element of ``taps``.
+
+        Returns:
+            The positions in the input, negative in the padding, as int64[1, ..., counts[axis], ..., 1].
+        """
+        count = self.counts[axis]
+        positions = jnp.arange(count, dtype=np.int64) if is_symbolic_dim(count) else np.arange(count)
+        positions = tap + (-self.edges[axis][0] if first is None else first) + positions * self.stride[axis]
+        return positions.reshape([count if i == axis else 1 for i in range(self.rank)])
 
     def reduce(self, x: Array, start: Any, combine: Any) -> Array:
         """Returns the combination of each window's elements, starting from ``start``."""
@@ -93,6 +111,16 @@ class _Window:
             [(0, 0)] * self.outer + self.edges,
             window_dilation=ones + self.dilation,
         )
+
+
+def _padding_after(size: Any, pad: int, end: Any, step: int) -> Any:
+    """Returns the padding behind a dimension whose last window reaches to ``end``, counted from the padding before it.
+
+    A symbolic size gets exactly what the windows reach over, where that is not the padding for all values.
+    """
+    if not is_symbolic_dim(size):
+        return max(pad, end - size - pad)
+    return pad if (size + 2 * pad - end) // step == 0 else end - size - pad
 
 
 def _per_dimension(values: Any, rank: int) -> list[int]:
@@ -150,12 +178,12 @@ def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
         ]
         outer = list(shape[: window.outer])
         values = lax.slice(padded, [0] * window.outer + starts, outer + limits, [1] * window.outer + window.stride)
-        grid = np.zeros(window.counts, np.int64)
+        grid: Any = 0
         for axis in range(window.rank):
-            line = starts[axis] - window.edges[axis][0] + np.arange(window.counts[axis]) * window.stride[axis]
-            grid = grid * window.sizes[axis] + line.reshape([-1 if i == axis else 1 for i in range(window.rank)])
+            grid = grid * window.sizes[axis] + window.lines(axis, starts[axis])
         inside_input = _inside(starts, window)
-        tap_positions = lax.broadcast_in_dim(np.where(inside_input, grid, -1), shape, range(window.outer, len(shape)))
+        where = np.where if isinstance(grid, np.ndarray) else jnp.where
+        tap_positions = lax.broadcast_in_dim(where(inside_input, grid, -1), shape, range(window.outer, len(shape)))
         if best is None or positions is None:
             best, positions = values, tap_positions
             continue
@@ -169,13 +197,12 @@ def _max_positions(x: Array, window: _Window, shape: tuple[int, ...]) -> Array:
     return positions
 
 
-def _inside(starts: Sequence[int], window: _Window) -> np.ndarray:
+def _inside(starts: Sequence[int], window: _Window) -> Any:
     """Returns, for one element of the window, which windows have it within the input, as booleans by window."""
-    result = np.ones(window.counts, bool)
+    result: Any = True
     for axis in range(window.rank):
-        line = starts[axis] - window.edges[axis][0] + np.arange(window.counts[axis]) * window.stride[axis]
-        within = (line >= 0) & (line < window.sizes[axis])
-        result &= within.reshape([-1 if i == axis else 1 for i in range(window.rank)])
+        line = window.lines(axis, starts[axis])
+        result = result & (line >= 0) & (line < window.sizes[axis])
     return result
 
 
@@ -195,6 +222,10 @@ def max_pool3d(
 
 @lower(aten.adaptive_max_pool2d.default)
 def adaptive_max_pool2d(ctx: Context, x: Array, size: Sequence[int]) -> list[Array | None]:
+    if ctx.shape[-2:] == (1, 1) and any(map(is_symbolic_dim, x.shape[-2:])):
+        flat = lax.reshape(x, (*x.shape[:-2], x.shape[-2] * x.shape[-1]))
+        positions = lax.argmax(flat, x.ndim - 2, np.dtype("int64"))
+        return [lax.reshape(maximum(flat, (x.ndim - 2,)), ctx.shape), lax.reshape(positions, ctx.shape)]
     kernel = _even_kernel(ctx, x.shape[-2:], ctx.shape[-2:])
     return _max_pool(ctx, x, 2, kernel, kernel)
 
@@ -208,6 +239,8 @@ def _even_kernel(ctx: Context, sizes: Sequence[int], counts: Sequence[int]) -> l
 
 def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank: int, settings: Any) -> Array:
     """Returns the gradient of a max pooling op."""
+    if any(map(is_symbolic_dim, [*x.shape[-rank:], *grad.shape[-rank:]])):
+        return _scattered(grad, indices, x.shape, rank)
     kernel, stride, padding, dilation = settings
     window = _Window(x.shape, grad.shape, kernel, stride, padding, dilation, rank=rank)
     disjoint = window.stride == window.kernel and not any(window.padding) and window.dilation == [1] * rank
@@ -216,8 +249,12 @@ def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank
     if all(spread == 1 for spread in window.dilation):
         (result,) = jax.vjp(lambda primal: window.reduce(primal, _lowest(x.dtype), lax.max), x)[1](grad)
         return result
-    outer = math.prod(x.shape[: window.outer])
-    flat = lax.reshape(indices, (outer, math.prod(window.counts), 1))
+    return _scattered(grad, indices, x.shape, rank)
+
+
+def _scattered(grad: Array, indices: Array, shape: Sequence[int], rank: int) -> Array:
+    """Returns zeros of a shape to which the gradients are added at their flat positions in the pooled dimensions."""
+    outer, windows = math.prod(shape[:-rank]), math.prod(grad.shape[-rank:])
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=(),
         inserted_window_dims=(1,),
@@ -225,9 +262,9 @@ def _max_pool_backward(ctx: Context, grad: Array, x: Array, indices: Array, rank
         operand_batching_dims=(0,),
         scatter_indices_batching_dims=(0,),
     )
-    updates = lax.reshape(grad, (outer, math.prod(window.counts)))
-    zeros = full((outer, math.prod(window.sizes)), 0, grad.dtype)
-    return lax.reshape(lax.scatter_add(zeros, flat, updates, numbers), x.shape)
+    flat, updates = lax.reshape(indices, (outer, windows, 1)), lax.reshape(grad, (outer, windows))
+    zeros = full((outer, math.prod(shape[-rank:])), 0, grad.dtype)
+    return lax.reshape(lax.scatter_add(zeros, flat, updates, numbers), tuple(shape))
 
 
 def _spread_to_positions(grad: Array, indices: Array, shape: Sequence[int], kernel: Sequence[int]) -> Array:
@@ -294,6 +331,8 @@ def max_pool3d_backward(
 
 @lower(aten.adaptive_max_pool2d_backward.default)
 def adaptive_max_pool2d_backward(ctx: Context, grad: Array, x: Array, indices: Array) -> Array:
+    if any(map(is_symbolic_dim, x.shape[-2:])):
+        return _scattered(grad, indices, x.shape, 2)
     kernel = _even_kernel(ctx, x.shape[-2:], grad.shape[-2:])
     return _max_pool_backward(ctx, grad, x, indices, 2, (kernel, kernel, 0, 1))
 
@@ -314,21 +353,20 @@ def _average_pool(
     """Returns averages; ``divisor`` replaces the number of elements of a window."""
     window = _Window(x.shape, shape, kernel, stride, padding, rank=rank)
     summed = window.reduce(x, 0, lax.add)
-    if any(map(is_symbolic_dim, window.sizes)):
-        if divisor is None and any(window.padding) and not count_include_pad:
-            return lax.div(summed, window.reduce(like(x, 1), 0, lax.add))
-        return lax.div(summed, like(summed, math.prod(window.kernel) if divisor is None else divisor))
-    counts = np.ones(window.counts)
+    if divisor is not None:
+        return lax.div(summed, like(summed, divisor))
+    is_fixed = not any(map(is_symbolic_dim, [*window.sizes, *window.counts]))
+    if not is_fixed and window.is_within_padding and (count_include_pad or not any(window.padding)):
+        return lax.div(summed, like(summed, math.prod(window.kernel)))
+    arrays = np if is_fixed else jnp
+    counts: Any = 1.0
     for axis in range(rank):
-        first = np.arange(window.counts[axis]) * window.stride[axis] - window.padding[axis]
         low, high = (-window.padding[axis], window.sizes[axis] + window.padding[axis])
         if not count_include_pad:
             low, high = 0, window.sizes[axis]
-        line = np.minimum(first + window.kernel[axis], high) - np.maximum(first, low)
-        counts = counts * line.reshape([-1 if i == axis else 1 for i in range(rank)])
-    if divisor is not None:
-        counts[:] = divisor
-    if (counts == counts.flat[0]).all():
+        first = window.lines(axis, 0, -window.padding[axis])
+        counts = counts * (arrays.minimum(first + window.kernel[axis], high) - arrays.maximum(first, low))
+    if is_fixed and (counts == counts.flat[0]).all():
         return lax.div(summed, like(summed, counts.flat[0]))
     return lax.div(summed, broadcast(counts.astype(summed.dtype), summed.shape))
 
@@ -403,7 +441,8 @@ def _adaptive_average(x: Array, shape: Sequence[int], rank: int) -> Array:
     sizes, counts = x.shape[-rank:], tuple(shape[-rank:])
     if set(counts) == {1}:
         return lax.reshape(average(x, tuple(range(x.ndim - rank, x.ndim))), shape)
-    if all(size % count == 0 for size, count in zip(sizes, counts, strict=True)):
+    is_fixed = not any(map(is_symbolic_dim, sizes))
+    if is_fixed and all(size % count == 0 for size, count in zip(sizes, counts, strict=True)):
         kernel = [size // count for size, count in zip(sizes, counts, strict=True)]
         return _average_pool(x, shape, rank, kernel, kernel, 0, True, None)
     dtype = wide(x.dtype)
@@ -417,13 +456,12 @@ def _adaptive_average(x: Array, shape: Sequence[int], rank: int) -> Array:
     return cast(pooled, x.dtype)
 
 
-def _adaptive_weights(size: int, count: int) -> np.ndarray:
+def _adaptive_weights(size: int, count: int) -> Any:
     """Returns weights [count, size] that average the inputs of each window of an adaptive pooling op."""
-    weights = np.zeros((count, size))
-    for i in range(count):
-        start, stop = i * size // count, -(-(i + 1) * size // count)
-        weights[i, start:stop] = 1 / (stop - start)
-    return weights
+    arrays = jnp if is_symbolic_dim(size) or is_symbolic_dim(count) else np
+    windows, positions = arrays.arange(count)[:, None], arrays.arange(size)[None]
+    starts, stops = windows * size // count, -(-(windows + 1) * size // count)
+    return ((starts <= positions) & (positions < stops)) / (stops - starts)
 
 
 @lower(aten._adaptive_avg_pool2d.default)

@@ -12,7 +12,18 @@ import numpy as np
 import torch
 from jax import lax
 
-from tt_xla.frontends.torch.aten.registry import Array, Context, axes, broadcast, cast, full, like, lower, wide
+from tt_xla.frontends.torch.aten.registry import (
+    Array,
+    Context,
+    axes,
+    broadcast,
+    cast,
+    full,
+    like,
+    lower,
+    spread,
+    wide,
+)
 from tt_xla.frontends.torch.aten.shapes import slice_along
 
 aten = torch.ops.aten
@@ -178,8 +189,10 @@ def variance(x: Array, dims: tuple[int, ...], correction: float) -> tuple[Array,
     """
     mean, differences = centred(x, dims)
     summed = total(lax.mul(differences, differences), dims)
-    count = math.prod(x.shape[dim] for dim in dims) - correction
-    return mean, lax.div(summed, like(summed, max(count, 0)))
+    count = math.prod(x.shape[dim] for dim in dims)
+    if isinstance(count, int):
+        return mean, lax.div(summed, like(summed, max(count - correction, 0)))
+    return mean, lax.div(summed, spread(jnp.maximum(count - correction, 0), summed.shape, summed.dtype))
 
 
 def _variance_of(ctx: Context, x: Array, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Array, Array]:
@@ -300,6 +313,8 @@ def _extremes(x: Array, dim: int, combine: Callable[..., Array]) -> list[Array]:
 def _doubled(x: Array, dim: int, combine: Callable[..., Array]) -> Array:
     """Returns a running combination in log2(length) steps; each step reaches back twice as far as the one before."""
     step, size = 1, x.shape[dim]
+    if not isinstance(size, int):
+        return {lax.max: lax.cummax, lax.min: lax.cummin}[combine](x, dim)
     while step < size:
         combined = combine(slice_along(x, dim, step, size), slice_along(x, dim, 0, size - step))
         x = lax.concatenate([slice_along(x, dim, 0, step), combined], dim)

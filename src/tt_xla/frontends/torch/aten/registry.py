@@ -19,7 +19,7 @@ from jax import lax
 
 from tt_xla.errors import UnsupportedOpError
 from tt_xla.frontends.torch.private.ops import OpOverload
-from tt_xla.frontends.torch.symbolic import DifferentFormsError, is_active, size
+from tt_xla.frontends.torch.symbolic import UndecidedError, is_active, size
 from tt_xla.ir.element_types import ElementType
 from tt_xla.registry import Registry
 
@@ -214,7 +214,7 @@ def _checked(ctx: Context, result: Any, out: torch.Tensor) -> Array:
         for computed, inferred in zip(result.shape, shape_of(out), strict=True):
             if computed != inferred:
                 text = f"JAX computes the size {computed} for {ctx.node.target}, and PyTorch {inferred}."
-                raise DifferentFormsError(text, (computed, inferred))
+                raise UndecidedError(text, computed, "==", inferred)
     if tuple(result.shape) != shape_of(out):
         raise AssertionError(
             f"the lowering rule of {ctx.node.target} returned shape {tuple(result.shape)}, but torch inferred "
@@ -248,11 +248,18 @@ def like(x: Array, value: Any) -> Array:
 
 
 def broadcast(x: Array, shape: Sequence[int]) -> Array:
-    """Broadcasts an array to a shape by the rules of torch and NumPy."""
+    """Broadcasts an array to a shape by the rules of torch and NumPy.
+
+    Raises:
+        UndecidedError: JAX cannot tell whether a symbolic size is the one that it is broadcast to.
+    """
     shape = tuple(shape)
     if tuple(x.shape) == shape:
         return x
     offset = len(shape) - x.ndim
+    for old, new in zip(x.shape, shape[offset:], strict=True):
+        if old != new and not (isinstance(old, int) and old == 1):
+            raise UndecidedError(f"JAX cannot tell whether the sizes {old} and {new} are equal.", old, "==", new)
     if any(x.shape[i] != shape[offset + i] for i in range(x.ndim)):
         unexpanded = [i for i in range(x.ndim) if x.shape[i] == shape[offset + i]]
         x = lax.reshape(x, [x.shape[i] for i in unexpanded])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import torch
 from jax import lax
@@ -80,7 +81,7 @@ def repeat(ctx: Context, x: Array, repeats: Sequence[int]) -> Array:
 @lower(aten.cat.default)
 def cat(ctx: Context, tensors: Sequence[Array], dim: int = 0) -> Array:
     rank = len(ctx.shape)
-    nonempty = [cast(x, ctx.dtype) for x in tensors if x.ndim == rank and x.shape[dim % rank]]
+    nonempty = [cast(x, ctx.dtype) for x in tensors if x.ndim == rank and x.shape[dim % rank] != 0]
     if not nonempty:
         return full(ctx.shape, 0, ctx.dtype)
     return nonempty[0] if len(nonempty) == 1 else lax.concatenate(nonempty, dim % rank)
@@ -218,20 +219,28 @@ def slice_scatter(
     ctx: Context, x: Array, source: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Array:
     dim %= x.ndim
-    start, stop, step = slice(start, end, step).indices(x.shape[dim])
+    size = x.shape[dim]
+    if isinstance(size, int):
+        start, stop, step = slice(start, end, step).indices(size)
+    else:
+        start, stop = _edge(start, size, 0), _edge(end, size, size)
     source = cast(source, ctx.dtype)
     count = source.shape[dim]
-    if count == x.shape[dim]:
+    if count == size:
         return source
     if count == 0:
         return x
     if step == 1:
         return lax.dynamic_update_slice(x, source, [start if axis == dim else 0 for axis in range(x.ndim)])
     config = [(0, 0, 0)] * x.ndim
-    config[dim] = (start, x.shape[dim] - start - (count - 1) * step - 1, step - 1)
+    config[dim] = (start, size - start - (count - 1) * step - 1, step - 1)
     spread = lax.pad(source, full((), 0, x.dtype), config)
-    written = np.zeros(x.shape[dim], bool)
-    written[start:stop:step] = True
+    if isinstance(size, int):
+        written = np.zeros(size, bool)
+        written[start:stop:step] = True
+    else:
+        behind = jnp.arange(size) - start
+        written = (behind >= 0) & (behind < count * step) & (behind % step == 0)
     return lax.select(lax.broadcast_in_dim(written, x.shape, (dim,)), spread, x)
 
 

@@ -274,9 +274,6 @@ class General:
             _generalize(earlier, graph_module, symbols, len(trace.leaves))
             self._templates, self._classes = _templates(before.kinds, after.kinds, symbols)
         self._values = symbols.readers
-        self._condition = mode_condition(mode)
-        if not self._condition({name: after.shapes[leaf][axis] for name, (leaf, axis) in self._values.items()}):
-            raise UnlikeError("a condition on sizes does not hold for the sizes that were traced")
         self._checked: dict[tuple[int, ...], dict[tuple[int, int], bool]] = {}
         constant = [
             first == second and math.prod(shape) > _MIN_CONSTANT
@@ -288,6 +285,9 @@ class General:
         ]
         arguments += [Argument(f"scalar_{number}") for number in sorted(self._inputs)]
         self._executor = CapacityExecutor(graph_module, arguments, {}, chip=trace.chip)
+        self._condition = mode_condition(mode)  # the executor may have added conditions
+        if not self._condition({name: after.shapes[leaf][axis] for name, (leaf, axis) in self._values.items()}):
+            raise UnlikeError("a condition on sizes does not hold for the sizes that were traced")
 
     def accepts(self, sample: Sample) -> bool:
         """Returns whether a run differs from the one that was compiled in what the symbols say, and nothing else."""
