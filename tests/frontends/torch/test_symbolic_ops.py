@@ -139,6 +139,8 @@ def test_an_output_may_have_a_size_that_the_program_does_not_know(monkeypatch):
     x = torch.randn(3, 40)
     for count in 5, 9, 30:
         assert torch.equal(compiled(x.to("tt"), count).cpu(), x[:, 2 : 2 + count])
+    x = torch.randn(7, 3, 10, dtype=torch.complex64)[1:, :, ::2]
+    assert torch.equal(compiled(x.to("tt"), 1).cpu(), x[:, 2:3])
 
 
 def test_a_condition_that_a_size_does_not_fulfil_compiles_again(monkeypatch):

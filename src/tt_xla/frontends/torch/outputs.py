@@ -138,7 +138,7 @@ def _memory(node: Node) -> int:
 
 
 def _is_plain_view(value: Any, base: Any) -> bool:
-    return value.dtype is base.dtype and not value.dtype.is_complex and not value.is_neg()
+    return value.dtype is base.dtype and not any(each.is_conj() or each.is_neg() for each in (value, base))
 
 
 def _elements(node: Node) -> int:
