@@ -122,6 +122,23 @@ def test_a_copy_to_the_device_that_does_not_fit_raises(full, monkeypatch):
     assert torch.equal(host.to("tt").cpu(), host)
 
 
+@pytest.mark.parametrize("is_inference", [True, False])
+def test_weights_of_a_module_that_moved_to_the_device_are_constants_of_its_first_program(is_inference):
+    from tt_xla.frontends.torch.device import metrics
+
+    torch_xla.set_custom_compile_options(BFP8)
+    try:
+        kept_before, first = const_eval_bytes(), session.current.counters[metrics.COMPILED]
+        model = torch.nn.Linear(64, 64).bfloat16().to("tt")
+        with torch.set_grad_enabled(not is_inference):
+            for seed in (1, 2, 3):
+                model(torch.full((4, 64), float(seed), dtype=torch.bfloat16).to("tt")).cpu()
+                assert seed > 1 or (const_eval_bytes() > kept_before) == is_inference
+        assert session.current.counters[metrics.COMPILED] - first == (1 if is_inference else 2)
+    finally:
+        torch_xla.set_custom_compile_options({})
+
+
 def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change_or_end():
     from tt_xla.frontends.torch.device import metrics
 
@@ -130,7 +147,8 @@ def test_outside_compile_what_depends_on_weights_alone_is_kept_until_they_change
         before, kept_before = bytes_in_use(), const_eval_bytes()
         others = set(get_device().live_executables())  # executables of earlier tests, and those that JAX keeps
         torch.manual_seed(0)
-        model = torch.nn.Linear(64, 64).bfloat16().to("tt")
+        model = torch.nn.Linear(64, 64, device="tt", dtype=torch.bfloat16)  # not moved, so not known to be constants
+        torch_xla.sync()
 
         def compiled() -> int:
             return session.current.counters[metrics.COMPILED]

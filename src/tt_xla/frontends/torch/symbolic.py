@@ -141,16 +141,17 @@ class Facts:
         if self._count > _MAX_FACTS:
             return False
         left, comparison, right = question.left, question.comparison, question.right
+        names = symbols_of(left) | (set() if right is None else symbols_of(right))
+        if not names <= self._symbols.keys():
+            return False
         if comparison == "number":
-            found = [self._symbols.get(name) for name in symbols_of(left)]
-            return all(size is not None and self._holds(size == hint(size)) for size in found)
+            return all(self._holds(self._symbols[name] == hint(self._symbols[name])) for name in names)
         if comparison != "==" or not always_equal(left, right):
             values = [value_of(size, self._symbols, _OF_SYMBOLS) for size in (left, right)]
             if not self._holds(_COMPARISONS[comparison](*values)):
                 return False
         text = equation(left, right) if comparison == "==" else _inequality(left, comparison, right)
         if text is None:  # unless the guard made a number of a symbol
-            names = symbols_of(left) | symbols_of(right)
             return not all(self._symbols[name].node.expr.is_Symbol for name in names)
         if text in self.constraints:
             return False

@@ -104,17 +104,22 @@ def slice_along(x: Array, dim: int, start: int, stop: int, step: int = 1) -> Arr
 def slice_(ctx: Context, x: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Array:
     dim %= x.ndim
     size = x.shape[dim]
-    if not isinstance(size, int):  # symbolic
-        return slice_along(x, dim, _edge(start, size, 0), _edge(end, size, size), step)
-    begin, stop, step = slice(start, end, step).indices(size)
-    return slice_along(x, dim, begin, stop, step)
+    if _are_numbers(size, start, end):
+        return slice_along(x, dim, *slice(start, end, step).indices(size))
+    begin = _edge(start, size, 0)
+    return slice_along(x, dim, begin, begin + (ctx.shape[dim] - 1) * step + 1, step)
+
+
+def _are_numbers(*sizes: Any) -> bool:
+    """Returns whether no size is symbolic."""
+    return all(size is None or isinstance(size, int) for size in sizes)
 
 
 def _edge(edge: Any, size: Any, default: Any) -> Any:
-    """Returns the begin or end of a slice of a dimension of symbolic size, which a number is taken to be within."""
+    """Returns the begin or end of a slice where sizes are symbolic, which lies within the dimension."""
     if edge is None or (isinstance(edge, int) and edge >= 2**63 - 1):
         return default
-    return size + edge if isinstance(edge, int) and edge < 0 else edge
+    return size + edge if edge < 0 else edge
 
 
 @lower(aten.select.int, aten.select_copy.int)
@@ -220,10 +225,10 @@ def slice_scatter(
 ) -> Array:
     dim %= x.ndim
     size = x.shape[dim]
-    if isinstance(size, int):
+    if _are_numbers(size, start, end):
         start, stop, step = slice(start, end, step).indices(size)
     else:
-        start, stop = _edge(start, size, 0), _edge(end, size, size)
+        start, stop = _edge(start, size, 0), None
     source = cast(source, ctx.dtype)
     count = source.shape[dim]
     if count == size:
@@ -235,7 +240,7 @@ def slice_scatter(
     config = [(0, 0, 0)] * x.ndim
     config[dim] = (start, size - start - (count - 1) * step - 1, step - 1)
     spread = lax.pad(source, full((), 0, x.dtype), config)
-    if isinstance(size, int):
+    if stop is not None:
         written = np.zeros(size, bool)
         written[start:stop:step] = True
     else:

@@ -32,7 +32,7 @@ from tt_xla.frontends.torch.device.recording import (
     write,
 )
 from tt_xla.frontends.torch.device.signatures import signature_of
-from tt_xla.frontends.torch.device.values import Value
+from tt_xla.frontends.torch.device.values import ParameterVersions, Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, META_KEYS, DispatchKeySet, is_in_backward
 from tt_xla.frontends.torch.private.fake import FakeTensor
 from tt_xla.frontends.torch.private.ops import OpOverload
@@ -341,9 +341,13 @@ def _has_contents_for(tensor: torch.Tensor, value: torch.Tensor) -> bool:
     """Whether ``tensor.data = value`` may give a tensor another one's memory, which may be on another device.
 
     PyTorch knows a list of devices between which a tensor moves so. ``Module.to`` asks too: a Parameter then stays the
-    object that optimizers and tied modules hold.
+    object that optimizers and tied modules hold, and its contents are known to be a parameter's.
     """
-    return all(each.layout is torch.strided and each.device.type in _MOVABLE for each in (tensor, value))
+    if not all(each.layout is torch.strided and each.device.type in _MOVABLE for each in (tensor, value)):
+        return False
+    if isinstance(tensor, torch.nn.Parameter) and value.device.type == chips.DEVICE_TYPE:
+        session.current.part(ParameterVersions).add(buffer_of(value).version)
+    return True
 
 
 _MOVABLE = (chips.DEVICE_TYPE, "cpu")

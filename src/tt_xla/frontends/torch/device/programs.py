@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from tt_xla.frontends.torch.device.placements import (
     placement_of_value,
 )
 from tt_xla.frontends.torch.device.traces import Trace, collect, graph_module_of, scalar_types
-from tt_xla.frontends.torch.device.values import Value
+from tt_xla.frontends.torch.device.values import ParameterVersions, Value
 from tt_xla.frontends.torch.errors import as_torch_error
 from tt_xla.frontends.torch.private.dispatcher import outside_dynamo, storage_identity
 from tt_xla.frontends.torch.private.functions import without_dispatch_modes
@@ -67,8 +67,8 @@ class _Structure:
         first: scalars of the first run.
         settings: compile options under which the programs were compiled.
         versions: content versions of the leaves in the last run, until some leaves are known to be constant.
-        constant: indices of the leaves that were the same in two runs, such as parameters in inference. What depends
-            on them alone is computed again only when they change.
+        constant: indices of the leaves that were the same in two runs, and of parameters in inference. What depends on
+            them alone is computed again only when they change.
         programs: programs by the indices of the scalars that are inputs.
         taken: donations that its programs took (:func:`~.donation.takes`), each with a sample of ``metrics.ALIASES``.
         may_be_general: whether a program for all sizes may have been made since its first run.
@@ -356,18 +356,20 @@ def program_of(trace: Trace) -> tuple[_Structure, _Program]:
 
 
 def _find_constants(structure: _Structure, leaves: Sequence[Value]) -> None:
-    """Compares the leaves with those of the last run. Leaves that are the same become constants of a new program."""
+    """Finds leaves that become constants of a new program: those of the last run, and parameters in inference."""
     if structure.constant:
         return
     last_versions = structure.versions
     structure.versions = versions = [leaf.version for leaf in leaves]
-    if not last_versions:
-        return
+    if last_versions:
+        same = [version == last for version, last in zip(versions, last_versions, strict=True)]
+    else:  # in training, parameters are about to change
+        known: Container[Any] = () if torch.is_grad_enabled() else session.current.part(ParameterVersions)
+        same = [version in known for version in versions]
     constant = [
         index
         for index, leaf in enumerate(leaves)
-        if versions[index] == last_versions[index]
-        and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
+        if same[index] and math.prod(leaf.shape) * leaf.dtype.itemsize >= _MIN_CONSTANT_BYTES
     ]
     if constant:
         structure.constant = frozenset(constant)

@@ -41,6 +41,10 @@ class Number(int):
     """Placeholder in a template: the index of a scalar that may differ between uses of a kind."""
 
 
+class ParameterVersions(set[Any]):
+    """The content versions that the session's parameters had when a module moved to the device."""
+
+
 @dataclass(frozen=True)
 class Output:
     """Layout of one result.
