@@ -162,6 +162,9 @@ def test_full_sizes_and_the_ones_between_them_take_one_program(monkeypatch, capl
         "A program is compiled for dimension 0 of args_0 up to 64.",
         "A program is compiled for dimension 0 of args_0 up to 128.",
     ]
+    calls = [each.getMessage() for each in caplog.records if each.getMessage().startswith("Where ")]
+    assert len(calls) == 2  # one for each change of the program
+    assert "of 64x3 elements, of which 22 % are padding, and " in calls[0]
 
 
 @pytest.mark.parametrize(("steps", "programs"), [("powers", 3), ("halves", 5), ("off", 6)])

@@ -105,3 +105,9 @@ def test_the_default_device_of_a_thread_is_its_own(monkeypatch):
     thread.join()
     assert seen == [torch.device("cpu"), torch.device("tt", 1), torch.device("cpu")]
     assert torch.ones(2).device == torch.device("tt", 0)
+
+
+def test_libraries_find_the_module_of_the_device_by_its_name():
+    module = torch.get_device_module()
+    assert module is torch.tt
+    assert module.__name__ == "torch.tt"

@@ -301,7 +301,9 @@ class CapacityExecutor:
         if not self._results:
             return [], symbols
         program, executor = self._of_values([*symbols.values()])
-        self._current.symbols = symbols
+        if getattr(self._current, "program", None) is not program and logger().isEnabledFor(logging.INFO):
+            self._report(program, executor, symbols)
+        self._current.symbols, self._current.program = symbols, program
         padded = list(args)
         for index, position in enumerate(self._lowering.tensors):
             if any(map(is_symbolic_dim, self._program.shapes[index])):
@@ -309,6 +311,23 @@ class CapacityExecutor:
             elif isinstance(args[position], PaddedContents):
                 padded[position] = args[position].read()
         return executor.run(padded, versions), symbols
+
+    def _report(self, program: PaddedProgram, executor: Executor, symbols: Mapping[str, int]) -> None:
+        """Logs which program a call takes, when it is not that of the last call, and what its padding costs."""
+        names = [argument.name for argument in self._lowering.arguments]
+        sizes = [f"{reader.described(names)} is {symbols[reader.name]}" for reader in self._readers]
+        shapes = zip(self._program.shapes, program.shapes, strict=True)
+        padded = [pair for pair in shapes if any(map(is_symbolic_dim, pair[0]))]
+        valid = sum(math.prod(integer_value(size, symbols) for size in shape) for shape, _ in padded)
+        share = 1 - valid / max(sum(math.prod(shape) for _, shape in padded), 1)
+        time = executor.predicted_us
+        logger().info(
+            "Where %s, the program takes inputs of %s elements, of which %.0f %% are padding%s.",
+            " and ".join(sizes),
+            " and ".join("x".join(map(str, shape)) for _, shape in padded[:3]) + (", ..." if padded[3:] else ""),
+            100 * share,
+            "" if time is None else f", and {time:,.0f} us on the chip by prediction",
+        )
 
 
 @dataclass(frozen=True)

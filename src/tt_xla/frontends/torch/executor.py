@@ -172,6 +172,11 @@ class Executor(OutputCode):
         self._call = loaded.call
         self._settings, self._cached = current, [None] * len(self._tensors)
 
+    @property
+    def predicted_us(self) -> float | None:
+        """The program's predicted time on the device in microseconds; None before it is compiled, and for a mesh."""
+        return None if self._executable is None else self._executable.program.predicted_device_us
+
     def __call__(self, args: list[Any]) -> Sequence[Any]:
         results = self.run(args) if self._wraps else []
         if self._outputs_are_results:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -60,8 +61,11 @@ class DeviceProperties:
     total_memory: int
 
 
-class DeviceModule:
+class DeviceModule(ModuleType):
     """The module ``torch.tt``."""
+
+    def __init__(self) -> None:
+        super().__init__(f"torch.{chips.DEVICE_TYPE}", self.__doc__)
 
     def is_initialized(self) -> bool:
         return True
