@@ -156,3 +156,17 @@ def test_a_condition_that_a_size_does_not_fulfil_compiles_again(monkeypatch):
     for size in (8, 12, 9, 3, 20, 16, 7):
         x = torch.randn(size, 5)
         torch.testing.assert_close(compiled(x.to("tt")).cpu(), function(x), rtol=2e-2, atol=2e-2)
+
+
+def test_a_host_op_between_symbolic_sizes_has_gradients(monkeypatch):
+    monkeypatch.setenv("TTXLA_CACHE", "off")
+    monkeypatch.setenv("TTXLA_NUMERICS", "exact")
+
+    def function(x):
+        return torch.linalg.solve(x @ x.transpose(1, 2) + 30 * torch.eye(x.shape[1], device=x.device), x)
+
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend="tt", dynamic=True)
+    for shape in (2, 5, 3), (3, 7, 4):
+        x = torch.randn(shape)
+        torch.testing.assert_close(_gradient(compiled, x, "tt"), _gradient(function, x, "cpu"), rtol=1e-3, atol=1e-3)

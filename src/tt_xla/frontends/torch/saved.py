@@ -1,7 +1,8 @@
 """Memory layout of activations that a forward pass saves for its backward pass: channels last.
 
 Convolutions and pooling are channels last on the chip. The user never sees a result that only the backward pass reads,
-so the forward program returns it in that order, and neither program permutes it.
+so the forward program returns it in that order, and neither program permutes it. Graphs with symbolic sizes are left as
+they are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.fx.experimental.symbolic_shapes import free_symbols
 
 from tt_xla.frontends.torch.graph.regions import MARK
 from tt_xla.frontends.torch.private.dispatcher import storage_identity
@@ -50,8 +50,6 @@ def lay_out_saved(graph_module: GraphModule) -> None:
     for nodes in sharers.values():
         if saved.isdisjoint(nodes) or not own.isdisjoint(nodes):
             continue
-        if free_symbols(nodes[0].meta["val"].shape):
-            continue
         if nodes[0] in in_channels_last and all(node.target in _ALIASES for node in nodes[1:]):
             for node in nodes:
                 value = node.meta["val"]
@@ -70,9 +68,7 @@ def report_strides(graph_module: GraphModule) -> None:
     for node in returned:
         value = node.meta.get("val") if isinstance(node, Node) else None
         context.output_strides.append(
-            tuple(int(stride) for stride in value.stride())
-            if isinstance(value, torch.Tensor) and not free_symbols(value.stride())
-            else None
+            tuple(int(stride) for stride in value.stride()) if isinstance(value, torch.Tensor) else None
         )
 
 
