@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
+from tt_xla.runtime.emulator.fused import build
 from tt_xla.runtime.emulator.fused.calls import FLOATS, LONGS, NUMBER, CppFunction, Memory, fused_call
 from tt_xla.runtime.emulator.fused.cpp import Operand
 
@@ -94,3 +96,24 @@ def test_a_fused_kernel_that_says_it_cannot_makes_the_calls():
     operand, arena = Operand((2, 3), (3, 1), torch.float32), torch.empty(64, dtype=torch.uint8)
     call = fused_call(lambda *_: 1, [operand], [operand], lambda: arena, lambda x: x + 1, pytest.fail)
     assert torch.equal(call(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+
+
+@pytest.mark.skipif(build.compiler() is None, reason="there is no C++ compiler")
+def test_one_compiler_runs_at_a_time_without_a_cache_on_disk(monkeypatch):
+    monkeypatch.setenv("TTXLA_CACHE", "off")
+    running, most, run = [], [], build.run_command
+
+    def counted(command, seconds):
+        running.append(command)
+        most.append(len(running))
+        try:
+            run(command, seconds)
+        finally:
+            running.remove(command)
+
+    monkeypatch.setattr(build, "run_command", counted)
+    sources = [f'extern "C" int answer() {{ return {number}; }}' for number in range(3)]
+    with ThreadPoolExecutor() as threads:
+        builds = list(threads.map(lambda source: build.Build.of(source, optimize=False), sources))
+    assert [each.library.answer() for each in builds] == [0, 1, 2]
+    assert max(most) == 1

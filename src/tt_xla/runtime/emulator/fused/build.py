@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import hashlib
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tt_xla import disk_cache, environment
+from tt_xla.locks import Lock
 from tt_xla.runtime.emulator.fused.calls import CppFunction, Parameter
 from tt_xla.runtime.emulator.report import cpu_flags
 
@@ -37,6 +37,9 @@ _FLAGS = (
 
 _KIND = "fused"
 """Kind of the entries of the cache on disk."""
+
+_ONE_COMPILER = Lock()
+"""Held while a compiler runs where there is no cache on disk, whose lock all processes share."""
 
 _LONGEST_S = 600
 """Seconds that one call of the compiler may take."""
@@ -100,7 +103,7 @@ class Build:
         library = _load(key)
         if library is None:
             cache = disk_cache.current()
-            with contextlib.nullcontext() if cache is None else cache.alone(_KIND):  # one compiler at a time
+            with _ONE_COMPILER if cache is None else cache.alone(_KIND):
                 library = _load(key) or _compiled(source, key, level, needs or Needs())
         return cls(key, library)
 
