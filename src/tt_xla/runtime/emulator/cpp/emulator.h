@@ -138,6 +138,25 @@ static inline float sine(float x, int quarters) {
   return (float)(quarter & 2 ? -value : value);
 }
 
+// The logarithm of x, or of 1 + x, in double: with m in [sqrt(1/2), sqrt(2)) and x = m * 2^k it is k * log(2) and the
+// series of log((1 + s) / (1 - s)).
+static inline float logarithm(double x, double one) {
+  const double y = one + x;
+  uint64_t u; std::memcpy(&u, &y, 8);
+  const int32_t k = (int32_t)((u - 0x3fe6a09e00000000u) >> 32) >> 20;
+  const uint64_t v = u - ((uint64_t)(int64_t)k << 52);
+  double m; std::memcpy(&m, &v, 8);
+  const double f = k == 0 && one != 0.0 ? x : m - 1.0, s = f / (f + 2.0), t = s * s;
+  double p = 0.090909090909090912;
+  p = p * t + 0.1111111111111111;
+  p = p * t + 0.14285714285714285;
+  p = p * t + 0.2;
+  p = p * t + 0.3333333333333333;
+  const double near = (p * t) * s + s;
+  const double value = k == 0 ? near + near : k * 0.6931471805599453 + (near + near);
+  return (float)(y > 0.0 ? (y == INFINITY ? INFINITY : value) : y == 0.0 ? -INFINITY : NAN);
+}
+
 // Multiplications from which a product is shared among threads.
 enum { SHARED = 1 << 18 };
 

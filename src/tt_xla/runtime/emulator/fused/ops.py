@@ -19,6 +19,7 @@ from tt_xla.runtime.emulator import matrix_unit, sums
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, fused_activation
+from tt_xla.runtime.emulator.fused.convolution import convolution_room, emit_convolution, takes_convolution
 from tt_xla.runtime.emulator.fused.cpp import GRAIN, TYPES, Operand, Place, View, copied, loops
 from tt_xla.runtime.emulator.fused.rows import EXTREMA, has_cpp, literal, summed_dims
 
@@ -37,6 +38,8 @@ class Unit:
     """Writes the op from the places of its operands and of its result, if it has one."""
     room: Callable[[Context, Attributes], int] = lambda context, attributes: 0
     """Returns the number of floats at ``room``."""
+    dense: tuple[int, ...] = ()
+    """Positions of operands whose elements must lie side by side in order."""
 
 
 def _container(context: Context, name: str) -> torch.dtype:
@@ -445,7 +448,8 @@ UNITS: dict[str, Unit] = {
     **dict.fromkeys(EXTREMA, Unit(_takes_sum, _emit_extremum)),
     "ttnn.argmax": Unit(_takes_argmax, _emit_argmax),
     "ttnn.concat": Unit(_takes_concat, _emit_concat),
-    "ttnn.embedding": Unit(_takes_embedding, _emit_embedding),
+    "ttnn.conv2d": Unit(takes_convolution, emit_convolution, convolution_room, dense=(0,)),
+    "ttnn.embedding": Unit(_takes_embedding, _emit_embedding, dense=(1,)),
     "ttnn.gather": Unit(_takes_gather, _emit_gather),
     "ttnn.pad": Unit(_takes_pad, _emit_pad),
     "ttnn.paged_update_cache": Unit(_takes_update, _emit_update),
