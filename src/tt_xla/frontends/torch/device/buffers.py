@@ -26,7 +26,7 @@ from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, set_storage, view_as_dtype
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
-from tt_xla.runtime.lifetimes import VERSIONS, ended
+from tt_xla.runtime.lifetimes import KEEPERS, VERSIONS, ended
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.device.values import Kept
@@ -134,7 +134,8 @@ class Buffer:
         self._counted_bytes: int | None = None
         own.counters[metrics.TENSORS] += 1
         if host is not None:
-            self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
+            self._counted_bytes = nbytes = host.untyped_storage().nbytes() if nbytes is None else nbytes
+            own.memory[chip].count_allocation(nbytes)
         elif kept is not None:
             assert nbytes is not None
             self._count_bytes(nbytes)
@@ -150,13 +151,15 @@ class Buffer:
         else:
             self.chip = value.chip
 
-    def __del__(self) -> None:
+    def __del__(self, keepers: dict[int, Any] = KEEPERS) -> None:  # tensors outlive the names of this module
         if not hasattr(self, "_counted_bytes"):  # an error or signal ended __init__
             return
-        if self._counted_bytes is not None:
-            self._session.memory[self.chip].count_free(self._counted_bytes)
-        self._session.counters[metrics.ENDED_TENSORS] += 1
-        ended(self.version)
+        own, nbytes, version = self._session, self._counted_bytes, self.version
+        if nbytes is not None:
+            own.memory[self.chip].count_free(nbytes)
+        own.counters[metrics.ENDED_TENSORS] += 1
+        if version in keepers:
+            ended(version)
 
     def _count_bytes(self, nbytes: int) -> None:
         """Puts the bytes on the chip's account, in place of what the buffer had there."""
@@ -347,7 +350,8 @@ class Buffer:
         counters = self._session.counters
         counters[metrics.TENSORS] += 1
         counters[metrics.ENDED_TENSORS] += 1
-        ended(self.version)
+        if self.version in KEEPERS:
+            ended(self.version)
         self.version = next(VERSIONS)
         self._kept = None
 
@@ -369,6 +373,11 @@ class Buffer:
             self._value = None
             self.forget_alias()
         return self.alias(tensor)
+
+    def write(self, tensor: torch.Tensor, contents: torch.Tensor) -> None:
+        """Writes the elements of a CPU tensor to those of ``tensor``, whose storage this is."""
+        self.writable_alias(tensor).copy_(contents)
+        self.mark_written()
 
     def forget_alias(self) -> None:
         """Drops the cached alias."""
