@@ -407,6 +407,16 @@ class Buffer:
         return alias._neg_view() if tensor.is_neg() else alias
 
 
+    def present(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Returns a CPU tensor to read the elements of ``tensor`` from, whose storage this is. Unlike :attr:`host` it
+        copies no bytes that belong to another buffer; the host must have them (:attr:`is_on_host`)."""
+        value = self._value
+        if self._host is not None or value is None or value.host is None or value.dtype is not tensor.dtype:
+            return self.alias(tensor)
+        start = value.host.storage_offset() + tensor.storage_offset()
+        return value.host.as_strided(tensor.shape, tensor.stride(), start)
+
+
 class CachedArgument(NamedTuple):
     """An argument of a program's last call. It is replaced as a whole, because threads may call at once.
 
