@@ -21,6 +21,7 @@ from tt_xla.frontends.torch.device.buffers import (
     buffer_of,
     resolve_argument,
     reuse_aliases,
+    reuse_writable,
     synchronize_for,
 )
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, drawing_on
@@ -126,6 +127,8 @@ class Executor(OutputCode):
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
         self._keeping: compilation.Keeping | None = None
         """The program if its results stay in the memory of a card, and go to the next one from there."""
+        self._writable: dict[int, CachedArgument | None] = {}
+        """Arguments of the last call that the program wrote to, by position."""
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
         if specs and not placements.in_use():  # else the first call knows how its arguments are split
@@ -380,8 +383,10 @@ class Executor(OutputCode):
                 continue
             if position in self._written and tensor.is_contiguous():
                 donated[position] = tensor
-                buffer = buffer_of(tensor)
-                tensors[position] = buffer.writable_alias(tensor)
+                known = reuse_writable(self._writable.get(position), tensor)
+                if known is None:
+                    *known, self._writable[position] = resolve_argument(tensor, writes=True)
+                buffer, tensors[position] = known
             elif position in self._offloaded and (stand_in := self._stand_in(position, tensor)) is not None:
                 buffer = buffer_of(tensor)
                 tensors[position] = stand_in

@@ -460,10 +460,33 @@ def reuse_aliases(cached: Sequence[CachedArgument | None], tensors: list[Any], v
     return others
 
 
-def resolve_argument(tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor, CachedArgument | None]:
-    """Returns the buffer of a ``tt`` tensor, its alias on the CPU, and the entry for :func:`reuse_aliases`."""
+def reuse_writable(argument: CachedArgument | None, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor] | None:
+    """Returns the buffer of a ``tt`` tensor that the last call received too, and its cached alias if that may be written
+    through.
+
+    Args:
+        argument: the argument of the last call.
+        tensor: that of this call.
+    """
+    if argument is None:
+        return None
+    tensor_reference, address, buffer_reference, alias_key = argument
+    buffer = buffer_reference()
+    if buffer is None or tensor_reference() is not tensor or tensor.data_ptr() != address:
+        return None
+    alias = buffer._alias
+    if alias is None or buffer._value is not None or buffer._alias_key is not alias_key:
+        return None
+    return buffer, alias
+
+
+def resolve_argument(
+    tensor: torch.Tensor, *, writes: bool = False
+) -> tuple[Buffer, torch.Tensor, CachedArgument | None]:
+    """Returns the buffer of a ``tt`` tensor, its alias on the CPU, and the entry for :func:`reuse_aliases`, or for
+    :func:`reuse_writable` where a program writes to it."""
     buffer = buffer_of(tensor)
-    alias = buffer.alias(tensor)
+    alias = buffer.writable_alias(tensor) if writes else buffer.alias(tensor)
     if alias is not buffer._alias:
         return buffer, alias, None
     return buffer, alias, CachedArgument(weakref.ref(tensor), tensor.data_ptr(), weakref.ref(buffer), buffer._alias_key)
