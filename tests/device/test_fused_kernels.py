@@ -564,7 +564,52 @@ def left_to_kernels(f):
     ]
 
 
+def running_sums(dtype):
+    def make(f):
+        x = f.argument((3, 50, 7), dtype)
+        doubled = f.op("ttnn.add", (3, 50, 7), dtype, lhs=x, rhs=x)
+        turned = f.op("ttnn.permute", (7, 50, 3), dtype, {"permutation": [2, 1, 0]}, input=doubled)
+        return [
+            f.op("ttnn.cumsum", (3, 50, 7), dtype, {"dim": 1}, input=doubled),
+            f.op("ttnn.cumsum", (7, 50, 3), dtype, {"dim": -1}, input=turned),
+            f.op("ttnn.cumsum", (3, 50, 7), dtype, {"dim": 0, "reverse_order": True}, input=doubled),
+        ]
+
+    return make
+
+
+def scattered(f):
+    """Returns tensors with elements that were written at computed places, several of them at the same place."""
+    x, values, index = f.argument((6, 9), "bf16"), f.argument((4, 9), "bf16"), f.argument((4, 8), "si32")
+    within = f.op("ttnn.clamp_scalar", (4, 8), "si32", {"min": 0, "max": 5}, input=index)
+    turned = f.op("ttnn.permute", (9, 6), "bf16", {"permutation": [1, 0]}, input=x)
+    across = f.op("ttnn.permute", (8, 4), "si32", {"permutation": [1, 0]}, input=within)
+    other = f.op("ttnn.permute", (9, 4), "bf16", {"permutation": [1, 0]}, input=values)
+    return [
+        f.op("ttnn.scatter", (6, 9), "bf16", {"dim": 0}, input=x, index=within, source=values),
+        f.op("ttnn.scatter", (9, 6), "bf16", {"dim": -1}, input=turned, index=across, source=other),
+        f.op("ttnn.scatter", (6, 9), "bf16", {"dim": 1}, input=x, index=within, source=values),
+    ]
+
+
+def quotients(f):
+    """Returns quotients and remainders of integers, some of them by 0, and remainders of floats."""
+    x, y, z, w = (f.argument((40, 6), dtype) for dtype in ("si32", "si32", "f32", "f32"))
+    total = f.op("ttnn.add", (40, 6), "si32", lhs=x, rhs=y)
+    return [
+        f.op("ttnn.divide", (40, 6), "si32", lhs=total, rhs=y),
+        f.op("ttnn.remainder", (40, 6), "si32", lhs=total, rhs=y),
+        f.op("ttnn.remainder", (40, 6), "f32", lhs=z, rhs=w),
+        f.op("ttnn.divide", (40, 6), "f32", lhs=z, rhs=w),
+    ]
+
+
 CASES = {
+    "running sums bf16": running_sums("bf16"),
+    "running sums f32": running_sums("f32"),
+    "running sums si32": running_sums("si32"),
+    "scattered": scattered,
+    "quotients": quotients,
     "depthwise bf16": depthwise("bf16"),
     "depthwise f32": depthwise("f32"),
     "left to kernels": left_to_kernels,
@@ -660,7 +705,8 @@ def test_fused_kernels_have_the_bits_of_the_calls(load, name):
 @needs_compiler
 @pytest.mark.parametrize(
     "name",
-    ["maxima bf16", "maxima f32", "kept and lost dims", "functions f32", "softplus", "depthwise bf16", "depthwise f32"],
+    ["maxima bf16", "maxima f32", "kept and lost dims", "functions f32", "softplus", "depthwise bf16", "depthwise f32"]
+    + ["running sums bf16", "running sums f32", "running sums si32", "scattered", "quotients", "functions bf16"],
 )
 def test_one_fused_kernel_computes_all(load, name):
     compiled = load(CASES[name])
@@ -967,6 +1013,24 @@ def test_an_index_outside_of_its_tensor_is_the_error_of_the_kernel(load):
         index[0, 1] = wrong
         with pytest.raises(ExecutionError, match=f"embedding index {wrong} is outside the table of 5 rows"):
             run(executable, [index, table, x])
+
+
+@needs_compiler
+def test_a_write_outside_of_its_tensor_is_the_error_of_the_kernel(load):
+    def make(f):
+        x, index, source = f.argument((5, 9), "f32"), f.argument((3, 9), "si32"), f.argument((3, 9), "f32")
+        written = f.op("ttnn.scatter", (5, 9), "f32", {"dim": 0}, input=x, index=index, source=source)
+        return [f.op("ttnn.add", (5, 9), "f32", RELU, lhs=written, rhs=x)]
+
+    executable = load(make)
+    x, index, source = torch.randn(5, 9), torch.zeros(3, 9, dtype=torch.int32), torch.randn(3, 9)
+    for _ in range(2):
+        run(executable, [x, index, source])
+    assert executable.fused.count == 1
+    for wrong in (5, -1):
+        index[2, 8] = wrong
+        with pytest.raises(ExecutionError, match=f"index {wrong} is out of bounds"):
+            run(executable, [x, index, source])
 
 
 @needs_compiler

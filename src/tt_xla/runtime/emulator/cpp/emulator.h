@@ -45,6 +45,12 @@ static inline int32_t difference(int32_t x, int32_t y) { return (int32_t)((uint3
 static inline float product(float x, float y) { return x * y; }
 static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
 
+// A quotient of integers is cut off toward 0; that by 0 has all bits set. A remainder has the dividend's sign.
+static inline float quotient(float x, float y) { return x / y; }
+static inline int32_t quotient(int32_t x, int32_t y) { return y == 0 ? -1 : (int32_t)((int64_t)x / y); }
+static inline float remainder_of(float x, float y) { return (float)std::fmod((double)x, (double)y); }
+static inline int32_t remainder_of(int32_t x, int32_t y) { return y == 0 ? x : (int32_t)((int64_t)x % y); }
+
 // Extrema are NaN if one number is.
 static inline float larger(float x, float y) {
   const float most = x > y ? x : y;
@@ -71,6 +77,8 @@ template <class T> static inline T integer(float x) {
 
 // Functions of one number.
 static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
+static inline float sign(float x) { return x != x ? x : (float)((x > 0.0f) - (x < 0.0f)); }
+static inline float hard_sigmoid(float x) { return limited(x + 3.0f, 0.0f, 6.0f) / 6.0f; }
 static inline float exponential(float x) {
   const float q = std::nearbyint(x * 1.44269502f);
   const float s = (x - q * 0.693145752f) - q * 1.42860677e-06f;
