@@ -705,8 +705,18 @@ def test_fused_kernels_have_the_bits_of_the_calls(load, name):
 @needs_compiler
 @pytest.mark.parametrize(
     "name",
-    ["maxima bf16", "maxima f32", "kept and lost dims", "functions f32", "softplus", "depthwise bf16", "depthwise f32"]
-    + ["running sums bf16", "running sums f32", "running sums si32", "scattered", "quotients", "functions bf16"],
+    [
+        *(
+            "maxima bf16",
+            "maxima f32",
+            "kept and lost dims",
+            "functions f32",
+            "functions bf16",
+            "softplus",
+            "quotients",
+        ),
+        *("depthwise bf16", "depthwise f32", "running sums bf16", "running sums f32", "running sums si32", "scattered"),
+    ],
 )
 def test_one_fused_kernel_computes_all(load, name):
     compiled = load(CASES[name])

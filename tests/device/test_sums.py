@@ -271,7 +271,8 @@ def test_instruction_sets_change_no_bit(tmp_path, instructions):
     for each, total in zip((mine, plain), totals, strict=True):
         each.sums(x, total, 3, 1000, 5)
     assert torch.equal(bits(totals[0]), bits(totals[1]))
-    image, kernel, sizes = wide(2, 6, 7, 37), wide(3, 2, 37, seed=1), torch.tensor([2, 6, 7, 37, 3, 2, 4, 6, 1, 1, 1, 1])
+    image, kernel = wide(2, 6, 7, 37), wide(3, 2, 37, seed=1)
+    sizes = torch.tensor([2, 6, 7, 37, 3, 2, 4, 6, 1, 1, 1, 1])
     convolved = [torch.empty(2, 4, 6, 37) for _ in range(2)]
     for each, result in zip((mine, plain), convolved, strict=True):
         each.depthwise(image, kernel, result, sizes)

@@ -406,7 +406,6 @@ class Buffer:
             alias = alias.conj()
         return alias._neg_view() if tensor.is_neg() else alias
 
-
     def present(self, tensor: torch.Tensor) -> torch.Tensor:
         """Returns a CPU tensor to read the elements of ``tensor`` from, whose storage this is. Unlike :attr:`host` it
         copies no bytes that belong to another buffer; the host must have them (:attr:`is_on_host`)."""
@@ -461,8 +460,8 @@ def reuse_aliases(cached: Sequence[CachedArgument | None], tensors: list[Any], v
 
 
 def reuse_writable(argument: CachedArgument | None, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor] | None:
-    """Returns the buffer of a ``tt`` tensor that the last call received too, and its cached alias if that may be written
-    through.
+    """Returns the buffer of a ``tt`` tensor that the last call received too, and its cached alias; None where the alias
+    may not be written through.
 
     Args:
         argument: the argument of the last call.

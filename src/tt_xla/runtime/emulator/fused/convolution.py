@@ -108,7 +108,7 @@ def _image(convolution: _Convolution, x: Place, mask: int) -> Iterator[str]:
     """Writes the image at ``p``, with zeros around it, cut to the bits that the matrix unit reads."""
     geometry = convolution.geometry
     top, _, left, _ = geometry.sides
-    count, height, width, channels = convolution.image
+    _, height, width, channels = convolution.image
     inside = (geometry.batch_size, geometry.input_height, geometry.input_width, channels)
     if any(geometry.sides):
         yield f"std::memset(p, 0, {math.prod(convolution.image) * 4}L);"
