@@ -554,3 +554,23 @@ def test_importing_the_runtime_imports_no_torch():
 
     code = "import sys, tt_xla.runtime; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_single_integer_has_its_value_in_each_run(device, function_builder, make_program):
+    """Its memory on the device serves all runs, and no result lies in it."""
+    f = function_builder("main")
+    count, other = f.argument((1, 1), "si32"), f.argument((1,), "si32")
+    reshaped = f.op("ttnn.reshape", (1,), "si32", {"shape": [1]}, input=count)
+    results = [count, reshaped, f.op("ttnn.add", (1,), "si32", lhs=reshaped, rhs=other), other]
+    arguments = [("count", Role.INPUT, (1, 1), "i64"), ("other", Role.INPUT, (1,), "i64")]
+    shapes = [((1, 1), "i32"), ((1,), "i32"), ((1,), "i32"), ((1,), "i32")]
+    executable = device.load(make_program([f.done(*results)], arguments, shapes))
+    runs = [executable.run([torch.tensor([[n]]), torch.tensor([100])], [None, None]) for n in (5, -(2**31), 7)]
+    assert [[tensor.item() for tensor in each] for each in runs] == [
+        [5, 5, 105, 100],
+        [-(2**31), -(2**31), 100 - 2**31, 100],
+        [7, 7, 107, 100],
+    ]
+    for number in (2**31, -(2**31) - 1):
+        with pytest.raises(ExecutionError, match=f"holds the value {number}, which does not fit"):
+            executable.run([torch.tensor([[number]]), torch.tensor([100])], [None, None])
