@@ -49,8 +49,8 @@ class ConstEvalCache:
         self._tokens: dict[int, Token] = {}
         """Tokens of the entry's arguments and const-eval results in this run, by value number."""
         self._argument_tokens: list[Token] = []
-        self.current: dict[str, Tensors] = {}
-        """Results that are known to be those of this run's arguments, by function name."""
+        self.current: dict[int, Tensors] = {}
+        """Results that are known to be those of this run's arguments, by ``id`` of the step that loads them."""
         self.ids: set[int] = set()
         """``id`` of each cached tensor."""
         self.generation = 0
@@ -81,7 +81,7 @@ class ConstEvalCache:
         if entry is None or None in tokens or entry.inputs != tokens:
             return None
         self._tokens.update(zip(step.instruction.results, entry.tokens, strict=True))
-        self.current[_callee(step)] = entry.results
+        self.current[id(step)] = entry.results
         return entry.results
 
     def put(self, step: Step, inputs: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> Tensors:
@@ -109,7 +109,7 @@ class ConstEvalCache:
         """Drops results that were computed from an argument with this version."""
         for name in [name for name, entry in [*self._entries.items()] if version in entry.versions]:
             self._entries.pop(name, None)
-            self.current.pop(name, None)
+            self.current.clear()
 
     def clear(self) -> None:
         """Drops all results."""

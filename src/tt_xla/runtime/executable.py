@@ -407,8 +407,8 @@ class Executable:
             return self._weighted_call(function, step, kernel) if isinstance(kernel, Weighted) else kernel
         this = weakref.proxy(self)  # calls belong to the executable, so a strong reference would be a cycle
         if instruction.op == LOAD_CACHED:
-            current, callee = self.const_evals.current, str(instruction.attributes["callee"])
-            return lambda *tensors: _one_or_all(current.get(callee) or this._load_cached(step, tensors))
+            current, key = self.const_evals.current, id(step)
+            return lambda *tensors: _one_or_all(current.get(key) or this._load_cached(step, tensors))
         if instruction.op in CONTROL:
             return lambda *tensors: _one_or_all(this._run_control(instruction, tensors))
         (traced,) = called(instruction, self._functions)
