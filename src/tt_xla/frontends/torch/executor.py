@@ -278,7 +278,9 @@ class Executor(OutputCode):
     def _written_to(self, argument: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
         """Writes a result to the memory of the argument whose new contents it is, and returns the argument; no tensor
         of the device is made of it."""
-        buffer_of(argument).write(argument, result)
+        buffer = buffer_of(argument)
+        buffer.writable_alias(argument).copy_(result)
+        buffer.mark_written()
         return argument
 
     def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:

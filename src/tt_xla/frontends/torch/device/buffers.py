@@ -374,11 +374,6 @@ class Buffer:
             self.forget_alias()
         return self.alias(tensor)
 
-    def write(self, tensor: torch.Tensor, contents: torch.Tensor) -> None:
-        """Writes the elements of a CPU tensor to those of ``tensor``, whose storage this is."""
-        self.writable_alias(tensor).copy_(contents)
-        self.mark_written()
-
     def forget_alias(self) -> None:
         """Drops the cached alias."""
         self._alias_key = self._alias = None
@@ -461,12 +456,7 @@ def reuse_aliases(cached: Sequence[CachedArgument | None], tensors: list[Any], v
 
 def reuse_writable(argument: CachedArgument | None, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor] | None:
     """Returns the buffer of a ``tt`` tensor that the last call received too, and its cached alias; None where the alias
-    may not be written through.
-
-    Args:
-        argument: the argument of the last call.
-        tensor: that of this call.
-    """
+    may not be written through."""
     if argument is None:
         return None
     tensor_reference, address, buffer_reference, alias_key = argument
