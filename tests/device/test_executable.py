@@ -554,3 +554,47 @@ def test_importing_the_runtime_imports_no_torch():
 
     code = "import sys, tt_xla.runtime; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_single_integer_has_its_value_in_each_run(device, function_builder, make_program):
+    """Its memory on the device serves all runs, and no result lies in it."""
+    f = function_builder("main")
+    count, other = f.argument((1, 1), "si32"), f.argument((1,), "si32")
+    reshaped = f.op("ttnn.reshape", (1,), "si32", {"shape": [1]}, input=count)
+    results = [count, reshaped, f.op("ttnn.add", (1,), "si32", lhs=reshaped, rhs=other), other]
+    arguments = [("count", Role.INPUT, (1, 1), "i64"), ("other", Role.INPUT, (1,), "i64")]
+    shapes = [((1, 1), "i32"), ((1,), "i32"), ((1,), "i32"), ((1,), "i32")]
+    executable = device.load(make_program([f.done(*results)], arguments, shapes))
+    runs = [executable.run([torch.tensor([[n]]), torch.tensor([100])], [None, None]) for n in (5, -(2**31), 7)]
+    assert [[tensor.item() for tensor in each] for each in runs] == [
+        [5, 5, 105, 100],
+        [-(2**31), -(2**31), 100 - 2**31, 100],
+        [7, 7, 107, 100],
+    ]
+    for number in (2**31, -(2**31) - 1):
+        with pytest.raises(ExecutionError, match=f"holds the value {number}, which does not fit"):
+            executable.run([torch.tensor([[number]]), torch.tensor([100])], [None, None])
+
+
+def test_a_function_of_constants_that_is_loaded_for_two_arguments(device, function_builder, make_program):
+    """Results that need no look at their arguments belong to one step, and to the arguments' last contents."""
+    doubled = function_builder("main_const_eval_0", FunctionKind.CONST_EVAL)
+    w = doubled.argument((2,), "f32")
+    doubled = doubled.done(doubled.op("ttnn.add", (2,), "f32", lhs=w, rhs=w))
+    f = function_builder("main")
+    first, second = f.argument((2,), "f32"), f.argument((2,), "f32")
+    loaded = [
+        f.op("ttcore.load_cached", (2,), "f32", {"callee": "main_const_eval_0"}, inputs=(each,))
+        for each in (first, second)
+    ]
+    declared = [("v", Role.PARAMETER, (2,), "f32"), ("w", Role.PARAMETER, (2,), "f32")]
+    executable = device.load(make_program([f.done(*loaded), doubled], declared, [((2,), "f32")] * 2))
+    versions = [lifetimes.new_version() for _ in range(3)]
+    tensors = [torch.full((2,), float(number)) for number in (1, 2, 3)]
+    for at in ((0, 1), (0, 1), (0, 1), (2, 1), (2, 1), (1, 2), (0, 1)):
+        results = executable.run([tensors[each] for each in at], [versions[each] for each in at])
+        assert [result[0].item() for result in results] == [2.0 * (each + 1) for each in at]
+    lifetimes.ended(versions[1])
+    tensors[1], versions[1] = torch.full((2,), 7.0), lifetimes.new_version()
+    results = executable.run(tensors[:2], versions[:2])
+    assert [result[0].item() for result in results] == [2.0, 14.0]

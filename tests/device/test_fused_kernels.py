@@ -502,7 +502,118 @@ def before_a_library(f):
     return [product(first), exact, product(third), product(third, **hifi2), product(fourth), fourth]
 
 
+def softplus(f):
+    """Returns log(1 + exp(x)) of a sum, and a logarithm that is capped as logits are."""
+    x, cap = f.argument((3, 37), "f32"), f.argument((1,), "f32")
+    doubled = f.op("ttnn.add", (3, 37), "f32", lhs=x, rhs=x)
+    soft = f.op("ttnn.log1p", (3, 37), "f32", input=f.op("ttnn.exp", (3, 37), "f32", input=doubled))
+    steps = [{"op_type": "div_unary_sfpu", "params": [30.0]}, {"op_type": "tanh", "params": []}]
+    capped = f.op("ttnn.multiply", (3, 37), "f32", {"input_tensor_a_activations": steps}, lhs=soft, rhs=cap)
+    return [soft, capped, f.op("ttnn.log", (3, 37), "f32", input=soft)]
+
+
+def depthwise_convolution(f, x, size, channels, more, weights, result, bias=None):
+    """Adds a convolution of two images, with a bias of this type if there is one."""
+    height, width = size
+    kernel, (top, bottom, left, right) = more["kernel_size"], more["padding"]
+    taps = [step * (count - 1) + 1 for step, count in zip(more["dilation"], kernel, strict=True)]
+    reach = height + top + bottom - taps[0], width + left + right - taps[1]
+    high, wide = (each // step + 1 for each, step in zip(reach, more["stride"], strict=True))
+    operands = {"input": x, "weight": f.argument((channels, 1, *kernel), weights)}
+    operands |= {"bias": f.argument((1, 1, 1, channels), bias)} if bias else {}
+    sizes = {"in_channels": channels, "out_channels": channels, "groups": channels, "batch_size": 2}
+    sizes |= {"input_height": height, "input_width": width}
+    return f.op("ttnn.conv2d", (1, 1, 2 * high * wide, channels), result, sizes | more, **operands)
+
+
+def depthwise(dtype):
+    """Returns convolutions with a kernel for each channel: along a row, over images, and of an image that lies across
+    memory."""
+
+    def make(f):
+        x, y = f.argument((1, 1, 10, 70), dtype), f.argument((1, 1, 2 * 9 * 8, 5), dtype)
+        row = {"kernel_size": [1, 4], "stride": [1, 1], "padding": [0, 0, 3, 0], "dilation": [1, 1]}
+        window = {"kernel_size": [3, 2], "stride": [2, 1], "padding": [1, 1, 2, 2], "dilation": [1, 3]}
+        lofi = {"conv2d_config": {"activation": "silu"}, "compute_config": {"math_fidelity": "lofi"}}
+        other = {"f32": "bf16", "bf16": "f32"}[dtype]
+        doubled = f.op("ttnn.add", (1, 1, 10, 70), dtype, lhs=x, rhs=x)
+        columns = f.op("ttnn.permute", (1, 1, 70, 10), dtype, {"permutation": [0, 1, 3, 2]}, input=doubled)
+        inside = {"padding": [0, 0, 0, 0]}
+        return [
+            depthwise_convolution(f, doubled, (1, 5), 70, row, dtype, dtype, bias=dtype),
+            depthwise_convolution(f, columns, (7, 5), 10, window | inside, dtype, other),
+            depthwise_convolution(f, y, (9, 8), 5, window | lofi, dtype, dtype, bias=dtype),
+            depthwise_convolution(f, y, (9, 8), 5, window, other, dtype),
+        ]
+
+    return make
+
+
+def left_to_kernels(f):
+    """Returns depthwise convolutions that are no fused kernel's: of a bias in another type than the weights, of several
+    products, and of weights that are stored in blocks."""
+    x, y = f.argument((1, 1, 10, 70), "f32"), f.argument((1, 1, 10, 70), "f32")
+    row = {"kernel_size": [1, 4], "stride": [1, 1], "padding": [0, 0, 3, 0], "dilation": [1, 1]}
+    doubled = f.op("ttnn.add", (1, 1, 10, 70), "f32", RELU, lhs=x, rhs=y)
+    hifi3, blocks = {"compute_config": {"math_fidelity": "hifi3"}}, {"conv2d_config": {"weights_dtype": "bfp_bf8"}}
+    return [
+        depthwise_convolution(f, doubled, (1, 5), 70, row, "bf16", "f32", bias="f32"),
+        depthwise_convolution(f, doubled, (1, 5), 70, row | hifi3, "f32", "f32"),
+        depthwise_convolution(f, doubled, (1, 5), 70, row | blocks, "f32", "f32"),
+        f.op("ttnn.multiply", (1, 1, 10, 70), "f32", RELU, lhs=doubled, rhs=y),
+    ]
+
+
+def running_sums(dtype):
+    def make(f):
+        x = f.argument((3, 50, 7), dtype)
+        doubled = f.op("ttnn.add", (3, 50, 7), dtype, lhs=x, rhs=x)
+        turned = f.op("ttnn.permute", (7, 50, 3), dtype, {"permutation": [2, 1, 0]}, input=doubled)
+        return [
+            f.op("ttnn.cumsum", (3, 50, 7), dtype, {"dim": 1}, input=doubled),
+            f.op("ttnn.cumsum", (7, 50, 3), dtype, {"dim": -1}, input=turned),
+            f.op("ttnn.cumsum", (3, 50, 7), dtype, {"dim": 0, "reverse_order": True}, input=doubled),
+        ]
+
+    return make
+
+
+def scattered(f):
+    """Returns tensors with elements that were written at computed places, several of them at the same place."""
+    x, values, index = f.argument((6, 9), "bf16"), f.argument((4, 9), "bf16"), f.argument((4, 8), "si32")
+    within = f.op("ttnn.clamp_scalar", (4, 8), "si32", {"min": 0, "max": 5}, input=index)
+    turned = f.op("ttnn.permute", (9, 6), "bf16", {"permutation": [1, 0]}, input=x)
+    across = f.op("ttnn.permute", (8, 4), "si32", {"permutation": [1, 0]}, input=within)
+    other = f.op("ttnn.permute", (9, 4), "bf16", {"permutation": [1, 0]}, input=values)
+    return [
+        f.op("ttnn.scatter", (6, 9), "bf16", {"dim": 0}, input=x, index=within, source=values),
+        f.op("ttnn.scatter", (9, 6), "bf16", {"dim": -1}, input=turned, index=across, source=other),
+        f.op("ttnn.scatter", (6, 9), "bf16", {"dim": 1}, input=x, index=within, source=values),
+    ]
+
+
+def quotients(f):
+    """Returns quotients and remainders of integers, some of them by 0, and remainders of floats."""
+    x, y, z, w = (f.argument((40, 6), dtype) for dtype in ("si32", "si32", "f32", "f32"))
+    total = f.op("ttnn.add", (40, 6), "si32", lhs=x, rhs=y)
+    return [
+        f.op("ttnn.divide", (40, 6), "si32", lhs=total, rhs=y),
+        f.op("ttnn.remainder", (40, 6), "si32", lhs=total, rhs=y),
+        f.op("ttnn.remainder", (40, 6), "f32", lhs=z, rhs=w),
+        f.op("ttnn.divide", (40, 6), "f32", lhs=z, rhs=w),
+    ]
+
+
 CASES = {
+    "running sums bf16": running_sums("bf16"),
+    "running sums f32": running_sums("f32"),
+    "running sums si32": running_sums("si32"),
+    "scattered": scattered,
+    "quotients": quotients,
+    "depthwise bf16": depthwise("bf16"),
+    "depthwise f32": depthwise("f32"),
+    "left to kernels": left_to_kernels,
+    "softplus": softplus,
     "before a library": before_a_library,
     "nan": nan,
     "maxima bf16": maxima("bf16"),
@@ -592,7 +703,21 @@ def test_fused_kernels_have_the_bits_of_the_calls(load, name):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["maxima bf16", "maxima f32", "kept and lost dims", "functions f32"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "maxima bf16",
+            "maxima f32",
+            "kept and lost dims",
+            "functions f32",
+            "functions bf16",
+            "softplus",
+            "quotients",
+        ),
+        *("depthwise bf16", "depthwise f32", "running sums bf16", "running sums f32", "running sums si32", "scattered"),
+    ],
+)
 def test_one_fused_kernel_computes_all(load, name):
     compiled = load(CASES[name])
     for seed in range(2):
@@ -898,6 +1023,24 @@ def test_an_index_outside_of_its_tensor_is_the_error_of_the_kernel(load):
         index[0, 1] = wrong
         with pytest.raises(ExecutionError, match=f"embedding index {wrong} is outside the table of 5 rows"):
             run(executable, [index, table, x])
+
+
+@needs_compiler
+def test_a_write_outside_of_its_tensor_is_the_error_of_the_kernel(load):
+    def make(f):
+        x, index, source = f.argument((5, 9), "f32"), f.argument((3, 9), "si32"), f.argument((3, 9), "f32")
+        written = f.op("ttnn.scatter", (5, 9), "f32", {"dim": 0}, input=x, index=index, source=source)
+        return [f.op("ttnn.add", (5, 9), "f32", RELU, lhs=written, rhs=x)]
+
+    executable = load(make)
+    x, index, source = torch.randn(5, 9), torch.zeros(3, 9, dtype=torch.int32), torch.randn(3, 9)
+    for _ in range(2):
+        run(executable, [x, index, source])
+    assert executable.fused.count == 1
+    for wrong in (5, -1):
+        index[2, 8] = wrong
+        with pytest.raises(ExecutionError, match=f"index {wrong} is out of bounds"):
+            run(executable, [x, index, source])
 
 
 @needs_compiler

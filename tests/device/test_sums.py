@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tt_xla.runtime.emulator import approximations, library, sums
+from tt_xla.runtime.emulator import approximations, depthwise, library, sums
 from tt_xla.runtime.emulator.fused import build
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no C++ compiler")
@@ -54,7 +54,7 @@ def reference_product(row, column):
 def way(request, monkeypatch):
     """Computes in C++, and without a compiler."""
     if request.param == "torch":
-        for module in (sums, approximations):
+        for module in (sums, approximations, depthwise):
             monkeypatch.setattr(module, "library", lambda: None)
     elif build.compiler() is None:
         pytest.skip("no C++ compiler")
@@ -128,6 +128,50 @@ def test_weights_in_panels_are_weights_again():
         assert torch.equal(cut.float().view(torch.int32), pattern)
 
 
+def reference_convolution(image, kernel, stride, padding, dilation):
+    """Convolves [C, H, W] with [C, kh, kw]: each channel's terms one after another, row by row of its kernel."""
+    channels, high, wide = kernel.shape
+    image = np.pad(image, ((0, 0), (padding[0],) * 2, (padding[1],) * 2))
+    height = (image.shape[1] - dilation[0] * (high - 1) - 1) // stride[0] + 1
+    width = (image.shape[2] - dilation[1] * (wide - 1) - 1) // stride[1] + 1
+    result = np.zeros((channels, height, width), np.float32)
+    for c, i, j in np.ndindex(*result.shape):
+        for k, m in np.ndindex(high, wide):
+            x = image[c, i * stride[0] + k * dilation[0], j * stride[1] + m * dilation[1]]
+            result[c, i, j] = fused_multiply_add(x, kernel[c, k, m], result[c, i, j])
+    return result
+
+
+WINDOWS = [((1, 1), (0, 3), (1, 1), (1, 4)), ((2, 1), (1, 2), (1, 3), (3, 2)), ((1, 3), (0, 0), (2, 1), (5, 5))]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("channels", [3, 16, 70])
+@pytest.mark.parametrize(("stride", "padding", "dilation", "taps"), WINDOWS)
+def test_a_depthwise_convolution_adds_taps_in_order(channels, stride, padding, dilation, taps):
+    image, kernel = wide(2, channels, 9, 11), wide(channels, 1, *taps, seed=1)
+    window = (stride, padding, dilation, channels)
+    assert depthwise.takes(image.shape, kernel.shape, window)
+    images, kernels = image.numpy(), kernel[:, 0].numpy()
+    expected = np.stack([reference_convolution(each, kernels, stride, padding, dilation) for each in images])
+    ours = depthwise.convolution(image, kernel, window)
+    assert torch.equal(bits(ours), bits(torch.tensor(expected)))
+    exact = torch.nn.functional.conv2d(image.double(), kernel.double(), None, *window)
+    torch.testing.assert_close(ours.double(), exact, rtol=1e-4, atol=1e-2)
+
+
+def test_convolutions_with_several_inputs_an_output_or_many_elements_are_a_librarys():
+    plain = ((1, 1), (0, 0), (1, 1), 8)
+    assert depthwise.takes((1, 8, 4, 4), (8, 1, 3, 3), plain)
+    assert not depthwise.takes((1, 8, 4, 4), (16, 1, 3, 3), plain)
+    assert not depthwise.takes((1, 16, 4, 4), (8, 2, 3, 3), plain)
+    assert not depthwise.takes((1, 1, 4, 4), (1, 1, 3, 3), (*plain[:3], 1))
+    assert not depthwise.takes((1, 8, 2, 4), (8, 1, 3, 3), plain)
+    assert depthwise.takes((1, 8, 258, 226), (8, 1, 3, 3), plain)
+    assert not depthwise.takes((1, 8, 514, 130), (8, 1, 3, 3), plain)
+    assert not depthwise.takes((1, 8, 1024, 1024), (8, 1, 1, 1), ((8, 8), *plain[1:]))
+
+
 def test_large_products_are_a_librarys():
     assert not sums.is_large(32, 4096, 1 << 16)
     assert not sums.is_large(64, 256, 256)
@@ -144,6 +188,8 @@ EXACT = {
     "cos": torch.cos,
     "exp": torch.exp,
     "gelu": torch.nn.functional.gelu,
+    "log": torch.log,
+    "log1p": torch.log1p,
     "sigmoid": torch.sigmoid,
     "silu": torch.nn.functional.silu,
     "sin": torch.sin,
@@ -159,6 +205,17 @@ def test_angles_are_near_a_zero_and_far_away(name):
     ours, exact = approximations.APPROXIMATIONS[name](x), EXACT[name](x.double()).float()
     torch.testing.assert_close(ours, exact, rtol=2e-7, atol=0, equal_nan=True)
     assert ours[-1].signbit() == exact[-1].signbit()
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("name", ["log", "log1p"])
+def test_logarithms_are_precise_from_the_least_to_the_greatest_number(name):
+    patterns = torch.arange(1, 0x7F800000, 9973, dtype=torch.int64).to(torch.int32)
+    x = torch.cat([patterns.view(torch.float32), torch.linspace(-1, 3, 100_001), torch.tensor([-0.0, -2.0, torch.inf])])
+    ours, exact = approximations.APPROXIMATIONS[name](x), EXACT[name](x.double()).float()
+    torch.testing.assert_close(ours, exact, rtol=1.2e-7, atol=0, equal_nan=True)
+    zero = approximations.APPROXIMATIONS[name](torch.tensor([-0.0, 0.0]))
+    assert torch.equal(bits(zero), bits(EXACT[name](torch.tensor([-0.0, 0.0]))))
 
 
 @needs_compiler
@@ -214,6 +271,12 @@ def test_instruction_sets_change_no_bit(tmp_path, instructions):
     for each, total in zip((mine, plain), totals, strict=True):
         each.sums(x, total, 3, 1000, 5)
     assert torch.equal(bits(totals[0]), bits(totals[1]))
+    image, kernel = wide(2, 6, 7, 37), wide(3, 2, 37, seed=1)
+    sizes = torch.tensor([2, 6, 7, 37, 3, 2, 4, 6, 1, 1, 1, 1])
+    convolved = [torch.empty(2, 4, 6, 37) for _ in range(2)]
+    for each, result in zip((mine, plain), convolved, strict=True):
+        each.depthwise(image, kernel, result, sizes)
+    assert torch.equal(bits(convolved[0]), bits(convolved[1]))
     for name, function in mine.functions.items():
         outcomes = [torch.empty_like(a) for _ in range(2)]
         function(a, outcomes[0], a.numel())

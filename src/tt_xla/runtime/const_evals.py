@@ -48,6 +48,9 @@ class ConstEvalCache:
         self._entries: dict[str, _Entry] = {}
         self._tokens: dict[int, Token] = {}
         """Tokens of the entry's arguments and const-eval results in this run, by value number."""
+        self._argument_tokens: list[Token] = []
+        self.current: dict[int, Tensors] = {}
+        """Results that are known to be those of this run's arguments, by ``id`` of the step that loads them."""
         self.ids: set[int] = set()
         """``id`` of each cached tensor."""
         self.generation = 0
@@ -63,9 +66,13 @@ class ConstEvalCache:
         """DRAM bytes that the cached results take. Each run of any program asks all programs for theirs."""
         return sum(entry.device_bytes for entry in [*self._entries.values()])
 
-    def begin_run(self, tokens: Iterable[Token]) -> None:
+    def begin_run(self, tokens: list[Token]) -> None:
         """Starts a run whose arguments have these tokens, one for each argument of the entry."""
+        if tokens == self._argument_tokens:
+            return  # as after the last run
+        self._argument_tokens = tokens
         self._tokens = dict(zip(self._entry.arguments, tokens, strict=True))
+        self.current.clear()
 
     def get(self, step: Step) -> Tensors | None:
         """Returns the cached results of a ``load_cached`` instruction, or None when they have to be computed."""
@@ -74,6 +81,7 @@ class ConstEvalCache:
         if entry is None or None in tokens or entry.inputs != tokens:
             return None
         self._tokens.update(zip(step.instruction.results, entry.tokens, strict=True))
+        self.current[id(step)] = entry.results
         return entry.results
 
     def put(self, step: Step, inputs: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> Tensors:
@@ -101,10 +109,12 @@ class ConstEvalCache:
         """Drops results that were computed from an argument with this version."""
         for name in [name for name, entry in [*self._entries.items()] if version in entry.versions]:
             self._entries.pop(name, None)
+            self.current.clear()
 
     def clear(self) -> None:
         """Drops all results."""
         self._entries.clear()
+        self.current.clear()
         self.ids.clear()
 
     def _input_tokens(self, step: Step) -> tuple[Token, ...]:

@@ -150,8 +150,8 @@ class Executable:
         self._first_run: FirstRun | None = None
         """Checks of the first run; None in later runs."""
         self.fused = self._fused_kernels()
-        self._all_fresh = False
-        """Whether all results have their declared types and lie in memory that nobody else has."""
+        self._fresh: frozenset[int] = frozenset()
+        """Positions of results that have their declared types and lie in memory that nobody else has."""
 
     @functools.cached_property
     def timeline(self) -> list[Slice]:
@@ -275,18 +275,17 @@ class Executable:
         call = self._call_entry if self.counters.runs else self._run_first
         start = time.perf_counter()
         results = call(arguments)
-        if self._all_fresh:
+        if len(self._fresh) == len(results):
             owned = [*results]
         else:
-            borrowed = itertools.chain(map(id, arguments), self.const_evals.ids)
-            owned = owned_results(results, self._declared, borrowed, writable)
+            owned = owned_results(results, self._declared, arguments, self.const_evals.ids, writable, self._fresh)
         self.counters.runs += 1
         if self.fused.waits:
             changed = self.fused.ran(time.perf_counter() - start)
             for name, linked in changed.items():
                 self._bound[name].linked = linked
             if changed:
-                self._all_fresh = self._makes_all_fresh()
+                self._fresh = self._fresh_results()
         if self._weights.settled_generation != self.const_evals.generation:
             self._weights.release_results(self.const_evals.generation, self._const_eval_results())
         return owned
@@ -320,7 +319,7 @@ class Executable:
         self._weights.clear()
         self._reader.forget_stand_ins()
         self._traces.reset()
-        self.fused, self._all_fresh = self._fused_kernels(), False
+        self.fused, self._fresh = self._fused_kernels(), frozenset()
         for bound in self._bound.values():
             bound.linked, bound.calls = None, []
 
@@ -345,11 +344,15 @@ class Executable:
         exact_bits = self.program.options.get("numerics") == "bit_exact"
         return FusedKernels(enabled=self.uses_fused_kernels and self._trapping is None and not exact_bits)
 
-    def _makes_all_fresh(self) -> bool:
-        values = self._entry.results
+    def _fresh_results(self) -> frozenset[int]:
+        """Returns the positions of results that fused kernels make as they are declared, each once."""
+        values, fresh = self._entry.results, self.fused.fresh[self._entry.name]
         specs = [self._entry.values[value] for value in values]
-        as_declared = [(CONTAINERS[spec.layout.dtype], spec.shape) for spec in specs] == self._declared
-        return as_declared and len({*values}) == len(values) and self.fused.fresh[self._entry.name].issuperset(values)
+        return frozenset(
+            position
+            for position, (value, spec, kind) in enumerate(zip(values, specs, self._declared, strict=True))
+            if value in fresh and values.count(value) == 1 and (CONTAINERS[spec.layout.dtype], spec.shape) == kind
+        )
 
     # Binding
 
@@ -404,7 +407,8 @@ class Executable:
             return self._weighted_call(function, step, kernel) if isinstance(kernel, Weighted) else kernel
         this = weakref.proxy(self)  # calls belong to the executable, so a strong reference would be a cycle
         if instruction.op == LOAD_CACHED:
-            return lambda *tensors: _one_or_all(this._load_cached(step, tensors))
+            current, key = self.const_evals.current, id(step)
+            return lambda *tensors: _one_or_all(current.get(key) or this._load_cached(step, tensors))
         if instruction.op in CONTROL:
             return lambda *tensors: _one_or_all(this._run_control(instruction, tensors))
         (traced,) = called(instruction, self._functions)

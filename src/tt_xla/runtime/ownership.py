@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 import torch
@@ -66,11 +65,13 @@ def copy_unless_donated(
     Returns:
         The written arguments, in the order of ``written``. A result may share memory with one of them.
     """
-    count = Counter(map(id, tensors))
+    ids = [*map(id, tensors)]
+    are_distinct = len({*ids}) == len(ids)
     writable: list[torch.Tensor] = []
     for position in written:
         argument, tensor = arguments[position], tensors[position]
-        may_overwrite = position in donated and count[id(tensor)] == 1 and tensor.is_contiguous()
+        is_alone = are_distinct or ids.count(id(tensor)) == 1
+        may_overwrite = position in donated and is_alone and tensor.is_contiguous()
         if not may_overwrite and storage(argument) == storage(tensor):
             arguments[position] = argument.clone(memory_format=torch.contiguous_format)
         writable.append(arguments[position])
@@ -78,32 +79,46 @@ def copy_unless_donated(
 
 
 def owned_results(
-    results: Iterable[torch.Tensor],
+    results: Sequence[torch.Tensor],
     declared: Iterable[Declared],
-    borrowed: Iterable[int],
+    arguments: Iterable[torch.Tensor],
+    kept: Container[int],
     writable: Sequence[torch.Tensor],
+    fresh: Container[int] = (),
 ) -> list[torch.Tensor]:
     """Widens results to their declared types and copies those whose memory belongs to somebody else.
 
     Args:
         results: on-device tensors that the program returned.
         declared: dtype and shape of each result.
-        borrowed: ``id`` of each tensor that the executable or its caller keeps.
+        arguments: on-device tensors of the arguments, which the executable or its caller keeps.
+        kept: ``id`` of each other tensor that the executable keeps.
         writable: written arguments; each may be returned once without a copy.
+        fresh: positions of results that have their declared types and lie in memory that nobody else has.
     """
-    owned = list(map(widen, results, declared))
-    borrowed_ids = {*borrowed}
-    free_ids = {*map(id, writable)} if writable else ()
-    for index, tensor in enumerate(owned):
-        if free_ids and id(tensor) in free_ids:
+    owned: list[torch.Tensor] = []
+    returned: set[int] = set()
+    free_ids = {*map(id, writable)}
+    borrowed_ids: set[int] | None = None
+    for index, (result, kind) in enumerate(zip(results, declared, strict=True)):
+        if index in fresh:
+            owned.append(result)
+            continue
+        tensor = widen(result, kind)
+        owned.append(tensor)
+        if id(tensor) in free_ids:
             free_ids.discard(id(tensor))
             continue
-        if id(tensor) in borrowed_ids:
+        if tensor.dtype is not result.dtype:
+            continue  # a conversion has memory of its own
+        if borrowed_ids is None:
+            borrowed_ids = {*map(id, arguments)}
+        if id(tensor) in borrowed_ids or id(tensor) in returned or id(tensor) in kept:
             owned[index] = tensor = tensor.clone()
         elif not owns_memory(tensor):
             detached = without_base(tensor)
             owned[index] = tensor = tensor.clone() if detached is None else detached
-        borrowed_ids.add(id(tensor))
+        returned.add(id(tensor))
     return owned
 
 

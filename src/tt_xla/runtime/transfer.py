@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,8 @@ class _Slot:
     """The caller's last tensor; None when it has no version and so cannot be recognised again."""
     converted: torch.Tensor | None = None
     """On-device tensor made from ``source``: the same object as long as the contents are the same."""
+    number: torch.Tensor | None = None
+    """Takes the value of an int64 of one element in each run; None for other arguments."""
     may_repeat: bool = False
     """Whether the argument is an input that a kernel reads as its weights, which a caller may pass run after run."""
 
@@ -78,6 +81,7 @@ class ArgumentReader:
                 tuple(argument.shape),
                 argument.role is not Role.INPUT,
                 _passes_through(argument, entry.values[value]),
+                number=_number(argument, entry.values[value]),
             )
             for argument, value in zip(program.arguments, entry.arguments, strict=True)
         ]
@@ -139,6 +143,8 @@ class ArgumentReader:
             tensor = self._recognized(slot, tensor, version)
         is_remembered = slot.persistent or (self.remembers_inputs and version is not None)
         if not is_remembered or (version is None and not self.distinguishes_contents):
+            if slot.number is not None:
+                return _checked_number(tensor, slot.number, slot.spec.layout.dtype, slot.argument), None
             return (tensor if slot.passes_through else self._narrowed(slot, tensor)), None
         return self._remembered(slot, tensor, version), slot.token
 
@@ -227,6 +233,25 @@ def _passes_through(argument: Argument, spec: TensorSpec) -> bool:
     return same_type and tuple(argument.shape) == spec.shape and place.device().type == "cpu"
 
 
+def _number(argument: Argument, spec: TensorSpec) -> torch.Tensor | None:
+    """Returns a tensor that can take an argument's value in each run; None where it is not a single int64, or the
+    program writes to it, so that it may be a result."""
+    dtype = spec.layout.dtype
+    is_one = math.prod(argument.shape) == 1 and DECLARED[argument.dtype] is torch.int64 and not argument.written
+    if not is_one or dtype not in INTEGER_RANGES or place.device().type != "cpu":
+        return None
+    return torch.zeros(spec.shape, dtype=CONTAINERS[dtype], device="cpu")
+
+
+def _checked_number(tensor: torch.Tensor, into: torch.Tensor, dtype: DataType, argument: Argument) -> torch.Tensor:
+    """Writes an integer of one element into a tensor that the device holds, as :func:`narrow` converts it: a position
+    comes in each step of a decoder, and its conversion by torch takes ten times as long."""
+    number, (low, high) = int(tensor), INTEGER_RANGES[dtype]
+    if not low <= number <= high:
+        raise _does_not_fit(argument, number, dtype)
+    return into.fill_(number)
+
+
 def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.Tensor:
     """Converts a tensor to the values that the device holds; a tensor that needs no change is returned as it is.
 
@@ -257,8 +282,7 @@ def narrow(tensor: torch.Tensor, dtype: DataType, argument: Argument) -> torch.T
 
 def _checked_integers(tensor: torch.Tensor, low: int, high: int, dtype: DataType, argument: Argument) -> torch.Tensor:
     wide = tensor.to(torch.int64)
-    bounds = (wide, wide) if wide.numel() == 1 else torch.aminmax(wide)  # a position: one call less
-    least, most = (int(bound) for bound in bounds)
+    least, most = (int(bound) for bound in torch.aminmax(wide))
     if least < low:
         # Beyond 2**63 an unsigned value reads as a negative one.
         raise _does_not_fit(argument, least % 2**64 if tensor.dtype is torch.uint64 else least, dtype)

@@ -214,6 +214,46 @@ def test_positions_in_what_the_host_has_are_there_at_once():
     assert torch.equal(joined.cpu()[:, -1], logits.cpu()[:, -1].argmax(-1))
 
 
+def test_positions_are_found_without_a_program():
+    programs = len(compiled_programs())
+    logits = torch.randn(5, 7, 61)
+    there = logits.to("tt")
+    for dim, keeps in ((None, False), (-1, False), (1, True), (0, False)):
+        expected = logits.argmax(dim, keepdim=keeps) if dim is not None else logits.argmax()
+        found = there.argmax(dim, keepdim=keeps) if dim is not None else there.argmax()
+        assert torch.equal(found.cpu(), expected)
+        assert torch.equal(there.to(copy=True)[1:, 2:].argmin(-1).cpu(), logits[1:, 2:].argmin(-1))
+    assert torch.equal(there.transpose(0, 2).bfloat16().cpu().argmax(0), logits.transpose(0, 2).bfloat16().argmax(0))
+    assert len(compiled_programs()) <= programs + 1  # of the conversion
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        there.argmax(3)
+
+
+def test_floats_that_a_program_rounds_are_compared_by_it():
+    """Numbers that are equal as float32: the first of them is the largest."""
+    x = torch.tensor([1.0, 1.0 + 1e-12], dtype=torch.float64).to("tt")
+    assert x.argmax().item() == 0
+
+
+def test_a_copy_shares_its_elements_until_one_of_both_is_written():
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).to("tt")
+    before = x.cpu()
+    copy = x.to(copy=True)
+    assert copy.data_ptr() != x.data_ptr()
+    assert not buffer_of(copy).pending
+    assert buffer_of(copy).value is buffer_of(x).value
+    copy.add_(1)
+    assert torch.equal(x.cpu(), before)
+    copies = [x.to(copy=True), x.to(copy=True)]
+    x.mul_(2)
+    copies[1][0, 0] = 7.0
+    assert torch.equal(copies[0].cpu(), before)
+    assert torch.equal(copies[1].cpu()[0, 1:], before[0, 1:])
+    assert torch.equal(x.cpu(), before * 2)
+    part = x[1:].to(copy=True)
+    assert torch.equal(part.cpu(), before[1:] * 2)
+
+
 def test_what_was_recorded_before_stays_recorded():
     logits, other = torch.randn(3, 50).to("tt"), torch.randn(4).to("tt") + 1
     assert not buffer_of(logits.argmax(-1)).pending

@@ -5,7 +5,8 @@ import pytest
 import torch
 import torch_xla  # noqa: F401, registers the device
 
-from tt_xla.frontends.torch import backend
+from tt_xla.frontends.torch import backend, session
+from tt_xla.frontends.torch.device.buffers import buffer_of
 from tt_xla.frontends.torch.unwrapped import unwrapped
 
 
@@ -53,6 +54,55 @@ def test_changed_inputs_are_copied_back_without_wrappers(direct, function):
             assert torch.equal(result.cpu(), reference)
         assert torch.equal(whole.cpu(), x.view(6))
     assert direct == [(0,)]
+
+
+def test_new_contents_of_a_state_are_written_to_it_without_a_tensor_of_their_own(direct):
+    """The count of a cache's positions, which a decoder's step returns too, in one case."""
+
+    def step(count, x):
+        count.add_(1)
+        return x * 2
+
+    def returning(count, x):
+        count.add_(1)
+        return x * 2, count + 0
+
+    for function, tensors in ((step, 1), (returning, 2)):
+        torch.compiler.reset()
+        call = torch.compile(function, backend="tt")
+        count, x = torch.tensor([3], device="tt"), torch.ones(2, device="tt")
+        results = [call(count, x) for _ in range(2)]
+        made = session.current.counters["CreateXlaTensor"]
+        buffer = buffer_of(count)
+        written = buffer.version
+        results.append(call(count, x))
+        # One tensor for each other result; the new version of the state counts as one, too.
+        assert session.current.counters["CreateXlaTensor"] - made == tensors + 1
+        assert buffer_of(count) is buffer
+        assert buffer.version > written
+        assert count.item() == 6
+        assert [_as_tuple(result)[-1].tolist() for result in results] == (
+            [[2.0, 2.0]] * 3 if function is step else [[4], [5], [6]]
+        )
+        recorded = count * 1.5
+        call(count, x)
+        assert recorded.item() == 9.0  # what was recorded before reads the contents of that time
+
+
+def test_autograd_notices_that_a_state_was_written(direct):
+    def step(state):
+        state.add_(1)
+        return state * 2
+
+    call = torch.compile(step, backend="tt")
+    weight, state = torch.ones(1, device="tt", requires_grad=True), torch.ones(1, device="tt")
+    with torch.no_grad():
+        call(state)
+    product = weight * state
+    with torch.no_grad():
+        call(state)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
 
 
 def test_views_of_one_changed_tensor_keep_wrappers(direct):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -19,6 +21,7 @@ from tt_xla.frontends.torch.device.buffers import (
     buffer_of,
     resolve_argument,
     reuse_aliases,
+    reuse_writable,
     synchronize_for,
 )
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE, drawing_on
@@ -125,6 +128,8 @@ class Executor(OutputCode):
         self._cached: list[CachedArgument | None] = [None] * len(self._tensors)
         self._keeping: compilation.Keeping | None = None
         """The program if its results stay in the memory of a card, and go to the next one from there."""
+        self._writable: dict[int, CachedArgument | None] = {}
+        """Arguments of the last call that the program wrote to, by position."""
         self._offloaded: set[int] = set()
         """Positions of arguments whose host bytes were offloaded at least once."""
         if specs and not placements.in_use():  # else the first call knows how its arguments are split
@@ -171,6 +176,7 @@ class Executor(OutputCode):
         _, self._written, self._executable, self._result_placements, self._chosen, self._keeping = loaded
         self._call = loaded.call
         self._settings, self._cached = current, [None] * len(self._tensors)
+        self.__dict__.pop("_updated_by", None)
 
     @property
     def predicted_us(self) -> float | None:
@@ -234,12 +240,43 @@ class Executor(OutputCode):
             self._offload(self._executable, spare, args)
         if self._needs_no_wrap:
             return results
-        if donated:
+        if donated or self._updated_by:
             inputs = {tensors[position].data_ptr(): tensor for position, tensor in donated.items()}
-            triples = zip(results, self._wraps, self._in_order, strict=True)
-            return [_reuse_input(result, wrap, inputs, in_order=in_order) for result, wrap, in_order in triples]
+            return [
+                self._written_to(args[self._updated_by[index]], result)
+                if index in self._updated_by and result.data_ptr() not in inputs
+                else _reuse_input(result, self._wraps[index], inputs, in_order=self._in_order[index])
+                for index, result in enumerate(results)
+            ]
         pairs = zip(results, self._wraps, strict=True)
         return self._placed([result if wrap is None else wrap(result) for result, wrap in pairs])
+
+    @functools.cached_property
+    def _updated_by(self) -> Mapping[int, int]:
+        """Positions of the arguments that take a result as their new contents, by the result's index: results of the
+        graph's own order and of one card that are no other output. It lasts from the first call on."""
+        if self._keeping is not None or self._placements:
+            return {}
+        outputs = self._outputs
+        seen = Counter(
+            value if kind == "result" else value.index
+            for kind, value in outputs
+            if kind == "result" or (kind == "view" and not value.of_input)
+        )
+        pairs = zip(outputs, self.updated or (), strict=False)
+        return {
+            value: position
+            for (kind, value), position in pairs
+            if kind == "result" and seen[value] == 1 and self._in_order[value] and self._factories[value] is not None
+        }
+
+    def _written_to(self, argument: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+        """Writes a result to the memory of the argument whose new contents it is, and returns the argument; no tensor
+        of the device is made of it."""
+        buffer = buffer_of(argument)
+        buffer.writable_alias(argument).copy_(result)
+        buffer.mark_written()
+        return argument
 
     def _kept(self, handles: Sequence[Any], donated: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
         """Wraps results that stay in the memory of a card. A donated argument takes the result that it became."""
@@ -343,8 +380,10 @@ class Executor(OutputCode):
                 continue
             if position in self._written and tensor.is_contiguous():
                 donated[position] = tensor
-                buffer = buffer_of(tensor)
-                tensors[position] = buffer.writable_alias(tensor)
+                known = reuse_writable(self._writable.get(position), tensor)
+                if known is None:
+                    *known, self._writable[position] = resolve_argument(tensor, writes=True)
+                buffer, tensors[position] = known
             elif position in self._offloaded and (stand_in := self._stand_in(position, tensor)) is not None:
                 buffer = buffer_of(tensor)
                 tensors[position] = stand_in

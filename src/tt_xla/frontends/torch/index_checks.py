@@ -131,7 +131,9 @@ class IndexCheck:
         self._seen = None
         indices = self.make(*[tensors[position] for position in self.inputs])
         if indices.numel():
-            smallest, largest = (bound.item() for bound in torch.aminmax(indices))
+            one = indices.numel() == 1  # such as a position
+            bounds = (indices, indices) if one else torch.aminmax(indices)
+            smallest, largest = (bound.item() for bound in bounds)
             if smallest < self.low or largest >= self.high:
                 self._fail(int(smallest if smallest < self.low else largest))
         self._seen = present

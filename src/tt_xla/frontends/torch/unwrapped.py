@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
 from tt_xla.frontends.torch.device.chips import DEVICE_TYPE
 from tt_xla.frontends.torch.private.functorch import PlainTensorMeta
@@ -62,7 +63,11 @@ def unwrapped(call: Callable[[list[Any]], Sequence[Any]], updated: Sequence[int]
     def run(*args: Any) -> Sequence[Any]:
         results = call([*args])
         for position, contents in zip(updated, results, strict=False):
-            args[position].copy_(contents)
+            argument = args[position]
+            if contents is argument:
+                increment_version(argument)
+            else:
+                argument.copy_(contents)
         return results[len(updated) :]
 
     return run

@@ -2,7 +2,8 @@
 
 Each has the operations of its namesake in ``cpp/emulator.h``, in the same order, and computes there where there is a
 compiler. The polynomial of the exponential is Sleef's ``expf``, those of tanh and erf are minimax polynomials by
-N. Juffa, those of sine and cosine are FreeBSD's, in float64; errors are at most 2 ULP in float32.
+N. Juffa, those of sine and cosine are FreeBSD's, in float64, where logarithms are computed too, by their series; errors
+are at most 2 ULP in float32.
 """
 
 from __future__ import annotations
@@ -119,10 +120,44 @@ def cosine(x: Tensor) -> Tensor:
     return _sine(x, 1)
 
 
+_LOGARITHM = (0.090909090909090912, 0.1111111111111111, 0.14285714285714285, 0.2, 0.3333333333333333)
+_ROOT_OF_HALF = 0x3FE6A09E00000000
+"""Bits of a float64 next to the square root of 1/2."""
+
+
+def _logarithm(x: Tensor, one: float) -> Tensor:
+    """Returns the logarithm of ``one + x`` of float32; ``one`` is 0 or 1."""
+    wide = x.to(torch.float64)
+    y = wide + one
+    u = y.view(torch.int64)
+    k = (u - _ROOT_OF_HALF) >> 52
+    m = (u - (k << 52)).view(torch.float64)
+    f = torch.where((k == 0) & (one != 0), wide, m - 1.0)
+    s = f / (f + 2.0)
+    t = s * s
+    near = (_polynomial(t, _LOGARITHM) * t) * s + s
+    value = torch.where(k == 0, near + near, k.to(torch.float64) * 0.6931471805599453 + (near + near))
+    value = torch.where(y.isinf(), y, value)
+    special = torch.where(y == 0.0, -math.inf, math.nan)
+    return torch.where(y > 0.0, value, special).to(torch.float32)
+
+
+def logarithm(x: Tensor) -> Tensor:
+    """Returns the natural logarithm of float32."""
+    return _logarithm(x, 0.0)
+
+
+def logarithm_of_one_plus(x: Tensor) -> Tensor:
+    """Returns log(1 + x) of float32."""
+    return _logarithm(x, 1.0)
+
+
 DEFINITIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "cos": cosine,
     "exp": exponential,
     "gelu": gelu,
+    "log": logarithm,
+    "log1p": logarithm_of_one_plus,
     "sigmoid": sigmoid,
     "silu": silu,
     "sin": sine,

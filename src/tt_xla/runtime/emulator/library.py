@@ -35,13 +35,14 @@ class Library:
         self.multiply_bfloat16 = build.function("tt_multiply_bfloat16", [FLOATS, BFLOATS, FLOATS, *[NUMBER] * 3])
         self.products = build.function("tt_products", [FLOATS, FLOATS, FLOATS, *[NUMBER] * 4])
         self.sums = build.function("tt_sums", [FLOATS, FLOATS, *[NUMBER] * 3])
+        self.depthwise = build.function("tt_depthwise", [FLOATS, FLOATS, FLOATS, LONGS])
         either = Memory((*FLOATS.dtypes, *BFLOATS.dtypes))
         self.attention_weights = build.function("tt_attention_weights", [BFLOATS, BFLOATS, FLOATS, LONGS])
         self.pack_blocks = build.function("tt_pack_blocks", [either, either, LONGS])
         self.matrix_unit = build.function("tt_matrix_unit", [FLOATS, FLOATS, FLOATS, LONGS])
         self.functions = {
             name: build.function(f"tt_{name}", [FLOATS, FLOATS, NUMBER])
-            for name in ("cos", "exp", "gelu", "sigmoid", "silu", "sin", "tanh")
+            for name in ("cos", "exp", "gelu", "log", "log1p", "sigmoid", "silu", "sin", "tanh")
         }
 
 

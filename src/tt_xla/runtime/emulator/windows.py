@@ -196,6 +196,11 @@ class Geometry:
         return weight
 
     @property
+    def stores_blocks(self) -> bool:
+        """Whether the convolution stores its weights in a block format."""
+        return self._stored is not None
+
+    @property
     def _stored(self) -> DataType | None:
         """The block format in which the convolution stores weights and bias; None for another format."""
         stored = (self.conv2d_config or {}).get("weights_dtype")

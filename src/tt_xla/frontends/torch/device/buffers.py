@@ -26,7 +26,7 @@ from tt_xla.frontends.torch.device.values import Value
 from tt_xla.frontends.torch.private.dispatcher import CPU_KEYS, set_storage, view_as_dtype
 from tt_xla.frontends.torch.private.storages import UntypedStorage
 from tt_xla.locks import Lock
-from tt_xla.runtime.lifetimes import VERSIONS, ended
+from tt_xla.runtime.lifetimes import KEEPERS, VERSIONS, ended
 
 if TYPE_CHECKING:
     from tt_xla.frontends.torch.device.values import Kept
@@ -134,7 +134,8 @@ class Buffer:
         self._counted_bytes: int | None = None
         own.counters[metrics.TENSORS] += 1
         if host is not None:
-            self._count_bytes(host.untyped_storage().nbytes() if nbytes is None else nbytes)
+            self._counted_bytes = nbytes = host.untyped_storage().nbytes() if nbytes is None else nbytes
+            own.memory[chip].count_allocation(nbytes)
         elif kept is not None:
             assert nbytes is not None
             self._count_bytes(nbytes)
@@ -150,13 +151,15 @@ class Buffer:
         else:
             self.chip = value.chip
 
-    def __del__(self) -> None:
+    def __del__(self, keepers: dict[int, Any] = KEEPERS) -> None:  # tensors outlive the names of this module
         if not hasattr(self, "_counted_bytes"):  # an error or signal ended __init__
             return
-        if self._counted_bytes is not None:
-            self._session.memory[self.chip].count_free(self._counted_bytes)
-        self._session.counters[metrics.ENDED_TENSORS] += 1
-        ended(self.version)
+        own, nbytes, version = self._session, self._counted_bytes, self.version
+        if nbytes is not None:
+            own.memory[self.chip].count_free(nbytes)
+        own.counters[metrics.ENDED_TENSORS] += 1
+        if version in keepers:
+            ended(version)
 
     def _count_bytes(self, nbytes: int) -> None:
         """Puts the bytes on the chip's account, in place of what the buffer had there."""
@@ -347,7 +350,8 @@ class Buffer:
         counters = self._session.counters
         counters[metrics.TENSORS] += 1
         counters[metrics.ENDED_TENSORS] += 1
-        ended(self.version)
+        if self.version in KEEPERS:
+            ended(self.version)
         self.version = next(VERSIONS)
         self._kept = None
 
@@ -397,6 +401,15 @@ class Buffer:
             alias = alias.conj()
         return alias._neg_view() if tensor.is_neg() else alias
 
+    def present(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Returns a CPU tensor to read the elements of ``tensor`` from, whose storage this is. Unlike :attr:`host` it
+        copies no bytes that belong to another buffer; the host must have them (:attr:`is_on_host`)."""
+        value = self._value
+        if self._host is not None or value is None or value.host is None or value.dtype is not tensor.dtype:
+            return self.alias(tensor)
+        start = value.host.storage_offset() + tensor.storage_offset()
+        return value.host.as_strided(tensor.shape, tensor.stride(), start)
+
 
 class CachedArgument(NamedTuple):
     """An argument of a program's last call. It is replaced as a whole, because threads may call at once.
@@ -441,10 +454,28 @@ def reuse_aliases(cached: Sequence[CachedArgument | None], tensors: list[Any], v
     return others
 
 
-def resolve_argument(tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor, CachedArgument | None]:
-    """Returns the buffer of a ``tt`` tensor, its alias on the CPU, and the entry for :func:`reuse_aliases`."""
+def reuse_writable(argument: CachedArgument | None, tensor: torch.Tensor) -> tuple[Buffer, torch.Tensor] | None:
+    """Returns the buffer of a ``tt`` tensor that the last call received too, and its cached alias; None where the alias
+    may not be written through."""
+    if argument is None:
+        return None
+    tensor_reference, address, buffer_reference, alias_key = argument
+    buffer = buffer_reference()
+    if buffer is None or tensor_reference() is not tensor or tensor.data_ptr() != address:
+        return None
+    alias = buffer._alias
+    if alias is None or buffer._value is not None or buffer._alias_key is not alias_key:
+        return None
+    return buffer, alias
+
+
+def resolve_argument(
+    tensor: torch.Tensor, *, writes: bool = False
+) -> tuple[Buffer, torch.Tensor, CachedArgument | None]:
+    """Returns the buffer of a ``tt`` tensor, its alias on the CPU, and the entry for :func:`reuse_aliases`, or for
+    :func:`reuse_writable` where a program writes to it."""
     buffer = buffer_of(tensor)
-    alias = buffer.alias(tensor)
+    alias = buffer.writable_alias(tensor) if writes else buffer.alias(tensor)
     if alias is not buffer._alias:
         return buffer, alias, None
     return buffer, alias, CachedArgument(weakref.ref(tensor), tensor.data_ptr(), weakref.ref(buffer), buffer._alias_key)

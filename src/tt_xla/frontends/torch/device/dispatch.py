@@ -65,11 +65,14 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> An
         signature = signature.for_numbers(args)
     own = session.current
     is_on_floats = args and args[0].__class__ is torch.Tensor and args[0].dtype.is_floating_point
-    if not (is_on_floats or signature.is_view or signature.is_random or signature.is_out):
+    result = NotImplemented
+    if is_on_floats and signature.op in integers.POSITIONS:
+        result = integers.position(signature, args, kwargs)
+    elif not (is_on_floats or signature.is_view or signature.is_random or signature.is_out):
         result = integers.run(signature, args, kwargs, chip)
-        if result is not NotImplemented:
-            own.counters[signature.counter] += 1
-            return result
+    if result is not NotImplemented:
+        own.counters[signature.counter] += 1
+        return result
     if signature.is_pure:
         kind, values = record(signature, args, _on_first_chip(kwargs) if chip else kwargs, chip)
         if kind.reason:

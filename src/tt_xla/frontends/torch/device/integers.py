@@ -2,8 +2,9 @@
 
 Ids, positions and masks decide what a program reads, not how long it computes: PyTorch's kernels compute them on the
 CPU with the same bits, in less time than it takes to record them. An op on an integer that a recorded op is yet to
-compute is recorded. The position of a largest element of what the host has, such as the next token, is recorded and
-its program run at once (:func:`is_awaited`), so that the ops on it compute too.
+compute is recorded. The position of a largest element of what the host has, such as the next token, is computed too
+(:func:`position`); where elements are moved before, it is recorded and its program run at once (:func:`is_awaited`), so
+that the ops on it compute.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ Tensor = torch.Tensor
 _INTEGERS = frozenset((torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64))
 """Dtypes of integers with which PyTorch computes on the CPU."""
 
-_POSITIONS = {aten.argmax.default, aten.argmin.default}
+POSITIONS = frozenset((aten.argmax.default, aten.argmin.default))
+"""Ops that find positions of elements."""
+_EXACT = (torch.bfloat16, torch.float32)
+"""Dtypes of floats that a program compares as they are."""
 _MOVES = {
     *(aten._to_copy.default, aten.expand.default, aten.permute.default, aten.reshape.default, aten.slice.Tensor),
     torch.ops.prims.convert_element_type.default,
@@ -81,13 +85,46 @@ def run(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any], chip:
     return _lifted(result, hosts, chip) if is_taken else NotImplemented
 
 
+def position(signature: Signature, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Computes an op of :data:`POSITIONS`.
+
+    Args:
+        signature: the op.
+        args: its positional arguments, a tensor of the device first.
+        kwargs: its keyword arguments.
+
+    Returns:
+        What the op returns; NotImplemented if it is to be recorded: the host lacks the elements, a program would round
+        them before it compares, or many positions are asked for.
+    """
+    tensor, dim = args[0], args[1] if len(args) > 1 else None
+    if tensor.is_cpu or tensor.dtype not in _EXACT or not tensor.numel() or not _may_compute():
+        return NotImplemented
+    buffer = buffer_of(tensor)
+    if not buffer.is_on_host or tensor.is_neg():
+        return NotImplemented
+    try:
+        if dim is not None and tensor.dim() and tensor.numel() // tensor.shape[dim] > MAX_INTEGERS:
+            return NotImplemented
+        result = signature.op(buffer.present(tensor), *args[1:], **kwargs)
+    except (RuntimeError, TypeError, IndexError):
+        return NotImplemented  # recording it raises what the user is to see
+    return factory_for(result.dtype, result.shape, result.stride(), buffer.chip).lift(result)
+
+
+def _may_compute() -> bool:
+    """Whether ops may run now, in a thread whose tensors lie on one chip each."""
+    own = session.current
+    return own.mode.may_run and not own.chips.splits_tensors and own.chips.of_thread.replica is None
+
+
 def is_awaited(values: Sequence[Value]) -> bool:
     """Returns whether a recorded op finds positions in elements that the host has, which may be moved before."""
-    own, value = session.current, values[0]
+    value = values[0]
     node = value.node
-    if node is None or node.kind.op not in _POSITIONS or math.prod(value.shape) > MAX_INTEGERS:
+    if node is None or node.kind.op not in POSITIONS or math.prod(value.shape) > MAX_INTEGERS:
         return False
-    if not own.mode.may_run or own.chips.splits_tensors or own.chips.of_thread.replica is not None:
+    if not _may_compute():
         return False
     (value,) = node.inputs
     while (node := value.node) is not None and node.kind.op in _MOVES:
@@ -155,4 +192,4 @@ def _lifted(result: Tensor, hosts: Sequence[Any], chip: int) -> Tensor:
     return factory_for(result.dtype, result.shape, result.stride(), chip).lift(result)
 
 
-__all__ = ["is_awaited", "run"]
+__all__ = ["POSITIONS", "is_awaited", "position", "run"]

@@ -29,6 +29,7 @@ from tt_xla.frontends.torch.device.recording import (
     full,
     new_tensor,
     read,
+    sharing_copy,
     write,
 )
 from tt_xla.frontends.torch.device.signatures import signature_of
@@ -177,6 +178,10 @@ def _to_copy(
     if to_device:
         chip = buffer_of(tensor).chip if device is None else chips.chip_of(device)
     if _is_ours(tensor) and to_device and chip == buffer_of(tensor).chip:
+        keeps_type = dtype in (None, tensor.dtype) and memory_format in (None, torch.preserve_format)
+        if keeps_type and (copy := sharing_copy(tensor)) is not None:
+            metrics.count("xla::_to_copy")
+            return copy
         options = {"dtype": dtype or tensor.dtype, "memory_format": memory_format}
         return run(signature_of(aten._to_copy.default), (tensor,), options)
     source = host_alias(tensor) if _is_ours(tensor) else tensor.detach()

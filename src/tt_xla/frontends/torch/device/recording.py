@@ -474,6 +474,19 @@ def new_tensor(value: Value) -> torch.Tensor:
     return factory_for(value.dtype, value.shape, contiguous_strides(value.shape), 0).make(Buffer(value=value))
 
 
+def sharing_copy(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Returns a copy that shares the value with the tensor until somebody writes to one of them.
+
+    None where the tensor is not all of its storage in order, is yet to be computed, or lies on several chips.
+    """
+    buffer = buffer_of(tensor)
+    is_changed_view = tensor.is_conj() or tensor.is_neg()
+    if is_changed_view or buffer.is_donated or session.current.chips.splits_tensors or not buffer.is_on_host:
+        return None
+    value = buffer.value
+    return new_tensor(value) if value.is_computed and _is_whole(tensor, value) else None
+
+
 def _result(value: Value, output: Output) -> torch.Tensor:
     """Returns a new tensor of the device with the strides that PyTorch gives such a result."""
     if output.order is not None:

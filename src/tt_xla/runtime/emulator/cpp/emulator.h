@@ -45,6 +45,12 @@ static inline int32_t difference(int32_t x, int32_t y) { return (int32_t)((uint3
 static inline float product(float x, float y) { return x * y; }
 static inline int32_t product(int32_t x, int32_t y) { return (int32_t)((uint32_t)x * (uint32_t)y); }
 
+// A quotient of integers is cut off toward 0; that by 0 has all bits set. A remainder has the dividend's sign.
+static inline float quotient(float x, float y) { return x / y; }
+static inline int32_t quotient(int32_t x, int32_t y) { return y == 0 ? -1 : (int32_t)((int64_t)x / y); }
+static inline float remainder_of(float x, float y) { return (float)std::fmod((double)x, (double)y); }
+static inline int32_t remainder_of(int32_t x, int32_t y) { return y == 0 ? x : (int32_t)((int64_t)x % y); }
+
 // Extrema are NaN if one number is.
 static inline float larger(float x, float y) {
   const float most = x > y ? x : y;
@@ -71,6 +77,8 @@ template <class T> static inline T integer(float x) {
 
 // Functions of one number.
 static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
+static inline float sign(float x) { return x != x ? x : (float)((x > 0.0f) - (x < 0.0f)); }
+static inline float hard_sigmoid(float x) { return limited(x + 3.0f, 0.0f, 6.0f) / 6.0f; }
 static inline float exponential(float x) {
   const float q = std::nearbyint(x * 1.44269502f);
   const float s = (x - q * 0.693145752f) - q * 1.42860677e-06f;
@@ -136,6 +144,25 @@ static inline float sine(float x, int quarters) {
   const int quarter = (int)q + quarters;
   const double value = quarter & 1 ? even * s + 1.0 : (odd * s + 1.0) * r;
   return (float)(quarter & 2 ? -value : value);
+}
+
+// The logarithm of x, or of 1 + x, in double: with m in [sqrt(1/2), sqrt(2)) and x = m * 2^k it is k * log(2) and the
+// series of log((1 + s) / (1 - s)).
+static inline float logarithm(double x, double one) {
+  const double y = one + x;
+  uint64_t u; std::memcpy(&u, &y, 8);
+  const int32_t k = (int32_t)((u - 0x3fe6a09e00000000u) >> 32) >> 20;
+  const uint64_t v = u - ((uint64_t)(int64_t)k << 52);
+  double m; std::memcpy(&m, &v, 8);
+  const double f = k == 0 && one != 0.0 ? x : m - 1.0, s = f / (f + 2.0), t = s * s;
+  double p = 0.090909090909090912;
+  p = p * t + 0.1111111111111111;
+  p = p * t + 0.14285714285714285;
+  p = p * t + 0.2;
+  p = p * t + 0.3333333333333333;
+  const double near = (p * t) * s + s;
+  const double value = k == 0 ? near + near : k * 0.6931471805599453 + (near + near);
+  return (float)(y > 0.0 ? (y == INFINITY ? INFINITY : value) : y == 0.0 ? -INFINITY : NAN);
 }
 
 // Multiplications from which a product is shared among threads.

@@ -1,6 +1,7 @@
 // The functions that kernels call without a program of their own.
 #include "attention.h"
 #include "block_floats.h"
+#include "depthwise.h"
 #include "matrix_unit.h"
 #include "products.h"
 
@@ -56,6 +57,9 @@ void tt_multiply(const float* a, const float* b, float* c, long M, long K, long 
 void tt_multiply_bfloat16(const float* a, const uint16_t* b, float* c, long M, long K, long N) {
   shared(a, b, c, M, K, N);
 }
+void tt_depthwise(const float* x, const float* w, float* y, const int64_t* sizes) {
+  depthwise::convolved(x, w, y, sizes);
+}
 void tt_attention_weights(uint16_t* scores, uint16_t* inverses, const float* constants, const int64_t* sizes) {
   attention::weights(scores, inverses, constants, sizes);
 }
@@ -72,8 +76,12 @@ void tt_matrix_unit(const float* a, const float* b, float* result, const int64_t
   }
 static inline float sine(float x) { return sine(x, 0); }
 static inline float cosine(float x) { return sine(x, 1); }
+static inline float natural_logarithm(float x) { return logarithm(x, 0.0); }
+static inline float logarithm_of_one_plus(float x) { return logarithm(x, 1.0); }
 ELEMENTWISE(cos, cosine)
 ELEMENTWISE(exp, exponential)
+ELEMENTWISE(log, natural_logarithm)
+ELEMENTWISE(log1p, logarithm_of_one_plus)
 ELEMENTWISE(sigmoid, sigmoid)
 ELEMENTWISE(silu, silu)
 ELEMENTWISE(sin, sine)

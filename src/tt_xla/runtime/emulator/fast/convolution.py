@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator import depthwise, matrix_unit
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Call, Context, Weighted
 from tt_xla.runtime.emulator.fast import onednn
@@ -29,6 +29,8 @@ def take(context: Context, attributes: Mapping[str, Any]) -> Call | Weighted | N
     if not all(math.prod(spec.shape) for spec in context.specs):
         return None
     geometry, shape = Geometry.of(attributes), context.result.shape
+    if depthwise.takes(geometry.image_shape, geometry.weight, geometry.window):
+        return None  # the kernel's way is the quickest, and fused kernels have its bits
     convolution = _Convolution(context, geometry, attributes)
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

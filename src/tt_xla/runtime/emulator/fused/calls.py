@@ -145,6 +145,7 @@ def fused_call(
         differ=" or ".join(
             f"{name}.stride() != {operand.stride} or {name}.dtype is not i{position}"
             for position, (name, operand) in enumerate(zip(tensors, inputs, strict=True))
+            if position not in prepared  # what is read of these lies as it was prepared
         )
         or "False",
         body="\n".join(f"        {line}" for line in body),

@@ -36,12 +36,18 @@ extern "C" {
 void (*multiply)(const float*, const float*, float*, long, long, long);
 void (*multiply_bfloat16)(const float*, const uint16_t*, float*, long, long, long);
 void (*sums)(const float*, float*, long, long, long);
+void (*depthwise)(const float*, const float*, float*, const int64_t*);
 }
 """
 """C++ that the source of every library begins with: the header, and functions of the library that all programs
 share."""
 
-POINTERS = {"multiply": "tt_multiply", "multiply_bfloat16": "tt_multiply_bfloat16", "sums": "tt_sums"}
+POINTERS = {
+    "depthwise": "tt_depthwise",
+    "multiply": "tt_multiply",
+    "multiply_bfloat16": "tt_multiply_bfloat16",
+    "sums": "tt_sums",
+}
 """Function pointers of a library, and the shared functions that they are to point to."""
 
 
@@ -289,11 +295,13 @@ class FunctionWriter:
             self._places[results[0]] = target
 
     def _side_by_side(self, context: Context, places: Sequence[Place]) -> tuple[list[Place], list[tuple[int, int]]]:
-        """Copies tables of an embedding that cannot be read as rows."""
-        if context.op != "ttnn.embedding" or places[1].is_contiguous:
-            return [*places], []
-        dense, part = self._dense(places[1])
-        return [places[0], dense], [part]
+        """Copies operands that a unit reads in order and whose elements do not lie so."""
+        own, parts = [*places], list[tuple[int, int]]()
+        for position in UNITS[context.op].dense:
+            if not places[position].is_contiguous:
+                own[position], part = self._dense(places[position])
+                parts.append(part)
+        return own, parts
 
     def _moved(self, value: int, source: int, place: Place, views: Sequence[View]) -> Place:
         """Applies views to a place, with copies where a view needs its elements side by side."""

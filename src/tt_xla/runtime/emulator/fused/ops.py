@@ -19,6 +19,7 @@ from tt_xla.runtime.emulator import matrix_unit, sums
 from tt_xla.runtime.emulator.containers import CONTAINERS
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.functions import FUNCTIONS, fused_activation
+from tt_xla.runtime.emulator.fused.convolution import convolution_room, emit_convolution, takes_convolution
 from tt_xla.runtime.emulator.fused.cpp import GRAIN, TYPES, Operand, Place, View, copied, loops
 from tt_xla.runtime.emulator.fused.rows import EXTREMA, has_cpp, literal, summed_dims
 
@@ -37,6 +38,8 @@ class Unit:
     """Writes the op from the places of its operands and of its result, if it has one."""
     room: Callable[[Context, Attributes], int] = lambda context, attributes: 0
     """Returns the number of floats at ``room``."""
+    dense: tuple[int, ...] = ()
+    """Positions of operands whose elements must lie side by side in order."""
 
 
 def _container(context: Context, name: str) -> torch.dtype:
@@ -364,6 +367,52 @@ def _emit_gather(
     yield "if (!inside) return false;"
 
 
+def _takes_scatter(context: Context, attributes: Attributes) -> bool:
+    alike = len({context.spec(name).layout.dtype for name in ("input", "source")} | {context.dtype}) == 1
+    replaces = attributes.get("scatter_reduce_type", "invalid") == "invalid"
+    return alike and replaces and _integer_index(context, "index") and context.container in TYPES
+
+
+def _emit_scatter(
+    context: Context, attributes: Attributes, places: Sequence[Place], result: Place | None
+) -> Iterator[str]:
+    """Copies the operand, then writes elements; of several at one place the last one stays."""
+    assert result is not None
+    source, index, values = places
+    shape, dim = result.operand.shape, attributes["dim"] % len(result.operand.shape)
+    names = [f"k{position}" for position in range(len(shape))]
+    yield from copied(source, result)
+    yield f"{loops(names, index.operand.shape)} {{ const long at = (long){index.at(*names)};"
+    yield f"if (at < 0 || at >= {shape[dim]}) return false;"
+    yield f"{result.at(*names[:dim], 'at', *names[dim + 1 :])} = {values.at(*names)}; }}"
+
+
+def _takes_running_sum(context: Context, attributes: Attributes) -> bool:
+    dtypes = {_container(context, "input"), context.container}
+    return context.spec("input").shape != () and (dtypes <= {*_FLOATS} or dtypes == {torch.int32})
+
+
+def _emit_running_sum(
+    context: Context, attributes: Attributes, places: Sequence[Place], result: Place | None
+) -> Iterator[str]:
+    """Adds the elements along a dimension one after another, floats in double, as torch does."""
+    assert result is not None
+    shape = result.operand.shape
+    dim = attributes["dim"] % len(shape)
+    names = [f"k{position}" for position in range(len(shape))]
+    outer = [name for position, name in enumerate(names) if position != dim]
+    sizes = [size for position, size in enumerate(shape) if position != dim]
+    kind = "double" if context.container.is_floating_point else "int64_t"
+    at = f"{shape[dim] - 1} - i" if attributes.get("reverse_order") else "i"
+    if outer and math.prod(shape) > GRAIN:
+        yield f"#pragma omp parallel for collapse({len(outer)})"
+    yield f"{loops(outer, sizes)} {{ {kind} total = 0; for (long i = 0; i < {shape[dim]}; ++i) {{"
+    yield f"const long {names[dim]} = {at}; total += load({places[0].at(*names)});"
+    value = "(float)total" if kind == "double" else "(int32_t)total"
+    value = f"rounded({value})" if context.container is torch.bfloat16 else value
+    yield f"store({result.at(*names)}, {value}); }} }}"
+
+
 def _takes_update(context: Context, attributes: Attributes) -> bool:
     plain = list(context.operands) == ["cache", "input", "update_index"] and not attributes.get("share_cache")
     dtypes = [spec.layout.dtype for spec in context.specs[:2]]
@@ -444,10 +493,13 @@ UNITS: dict[str, Unit] = {
     **dict.fromkeys(("ttnn.sum", "ttnn.mean"), Unit(_takes_sum, _emit_sum, _sum_room)),
     **dict.fromkeys(EXTREMA, Unit(_takes_sum, _emit_extremum)),
     "ttnn.argmax": Unit(_takes_argmax, _emit_argmax),
+    "ttnn.cumsum": Unit(_takes_running_sum, _emit_running_sum),
     "ttnn.concat": Unit(_takes_concat, _emit_concat),
-    "ttnn.embedding": Unit(_takes_embedding, _emit_embedding),
+    "ttnn.conv2d": Unit(takes_convolution, emit_convolution, convolution_room, dense=(0,)),
+    "ttnn.embedding": Unit(_takes_embedding, _emit_embedding, dense=(1,)),
     "ttnn.gather": Unit(_takes_gather, _emit_gather),
     "ttnn.pad": Unit(_takes_pad, _emit_pad),
+    "ttnn.scatter": Unit(_takes_scatter, _emit_scatter),
     "ttnn.paged_update_cache": Unit(_takes_update, _emit_update),
 }
 """Ops that are written on their own, by name."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tt_xla.runtime.emulator import matrix_unit
+from tt_xla.runtime.emulator import depthwise, matrix_unit
 from tt_xla.runtime.emulator.context import Context
 from tt_xla.runtime.emulator.fast import onednn
 from tt_xla.runtime.emulator.functions import activate
@@ -57,7 +57,7 @@ def row_major(weight: Tensor) -> Tensor:
 
 
 def convolve(a: Tensor, b: Tensor, bias: Tensor | None, window: Window) -> Tensor:
-    """Returns torch's convolution, which rounds once.
+    """Returns the convolution, which rounds once: torch's, or the card's own where each channel has its own kernel.
 
     Args:
         a: image, NCHW; floats, or integers without bias.
@@ -67,6 +67,9 @@ def convolve(a: Tensor, b: Tensor, bias: Tensor | None, window: Window) -> Tenso
     """
     if not a.is_floating_point():  # torch lacks some forms of it
         return F.conv2d(a.double(), row_major(b.double()), None, *window).to(a.dtype)
+    if depthwise.takes(a.shape, b.shape, window):
+        result = depthwise.convolution(a, b, window)
+        return (result if bias is None else result + bias.float().reshape(1, -1, 1, 1)).to(a.dtype)
     if a.dtype is torch.float32 or (onednn.is_fast(a.dtype) and bfloat16_ends(b.shape, window[0], window[3])):
         return F.conv2d(a, row_major(b), bias, *window)
     return F.conv2d(a.float(), row_major(b.float()), None if bias is None else bias.float(), *window).to(a.dtype)
