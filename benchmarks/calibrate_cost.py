@@ -21,7 +21,8 @@ from benchmarks.measured import Priced, Summary, by_family, price, read, summari
 from docs.tables import write_between_marks
 
 FILES = {
-    "gemm_flops.csv": ("", "matrix efficiency, handshake of blocks"),
+    "gemm_flops.csv": ("", "matrix efficiency, unpacking, handshake and reading of blocks"),
+    "gemm_flops_out_of_box.csv": ("", "writing of results"),
     "op_sweep_matmul_hs.csv": ("", "subblocks, multicast in turns"),
     "op_sweep_exp_n150.csv": ("", "exp, launch of Wormhole"),
     "op_durations.csv": ("", "page waits, sticks, norms, movement"),
@@ -29,7 +30,7 @@ FILES = {
     "ccl.csv": ("", "collectives"),
     "samples/bh20_oft_integral_image_trace.csv": ("p150", "permutations of rows"),
     "samples/wh_clip_encoder_2_first60.csv": ("", "none of its own; op_durations has some of its ops"),
-    "op_durations_dlv3_p100.csv": ("", "DRAM, operands and results of products in DRAM, halo, moves"),
+    "op_durations_dlv3_p100.csv": ("", "DRAM, operands and results of products in DRAM, partial sums, halo, moves"),
     "op_durations_segformer_wh.csv": ("", "halo, moves, copies across L1, norms of bfloat8_b, softmax"),
     "op_durations_llama_decode_p150.csv": ("", "DRAM-sharded products, exchange of norms, rotary embedding"),
     "op_durations_deepseek_p150.csv": ("", "DRAM"),

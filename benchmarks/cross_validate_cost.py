@@ -10,6 +10,7 @@ keeps its value, which came from the group itself; the table counts such constan
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 import statistics
 from collections import defaultdict
@@ -26,6 +27,7 @@ from tt_xla.cost import attention, families, model, rates
 
 FILES = {
     "gemm_flops.csv": ("", "board"),
+    "gemm_flops_out_of_box.csv": ("", "board"),
     "op_sweep_matmul_hs.csv": ("", ""),
     "op_sweep_exp_n150.csv": ("", ""),
     "op_durations.csv": ("", "source"),
@@ -50,6 +52,10 @@ RATES = (
     "fill",
     "stream",
     "tile_product",
+    "unpack_left",
+    "unpack_right",
+    "blocks",
+    "written",
 )
 DOCUMENTED = ("WORD_CYCLES",)
 
@@ -163,6 +169,57 @@ def lines(folder: Path) -> Iterator[str]:
     force.set({})
 
 
+PRODUCTS = ("gemm_flops.csv", "gemm_flops_out_of_box.csv")
+"""Sweeps over shapes, element types and fidelities of products: with a program config, and by TT-NN's defaults."""
+SHAPE_FOLDS = 4
+
+
+def product_groups(folder: Path) -> dict[str, dict[str, list[Measurement]]]:
+    """Returns the rows of both sweeps, by what is held back: all rows of some shapes, or of one type and fidelity.
+
+    Each group has the rows of both sweeps, by the name of the sweep.
+    """
+    rows = [(name, each) for name in PRODUCTS for each in read(path_of(folder, name)) if isinstance(each, Measurement)]
+    shapes = sorted({each.label.split()[0] for _, each in rows}, key=lambda text: (_volume(text), text))
+    groups: defaultdict[str, defaultdict[str, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
+    for name, each in rows:
+        shape, *kind, _ = each.label.split()
+        groups[f"shapes {shapes.index(shape) % SHAPE_FOLDS + 1} of {SHAPE_FOLDS}"][Path(name).stem].append(each)
+        groups[" ".join(kind)][Path(name).stem].append(each)
+    return {name: groups[name] for name in sorted(groups, key=lambda text: (not text.startswith("shapes"), text))}
+
+
+def _volume(shape: str) -> int:
+    """Returns the number of multiplications of a product of a shape such as ``512x1024x768``."""
+    return math.prod(map(int, shape.split("x")))
+
+
+def product_lines(folder: Path) -> Iterator[str]:
+    """Yields the table of errors on products whose shapes, or whose type and fidelity, were held back."""
+    groups = product_groups(folder)
+    force = Factors([each for sweeps in groups.values() for rows in sweeps.values() for each in rows])
+    yield "| held back | sweep | rows | as published | refitted without it | 90th percentile | bias |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    for name, sweeps in groups.items():
+        kind = name.startswith("shapes")
+        others = [
+            rows
+            for key, each in groups.items()
+            if key != name and key.startswith("shapes") == kind
+            for rows in each.values()
+        ]
+        factors, _ = fit([some(rows) for rows in others], force)
+        for sweep, rows in sorted(sweeps.items()):
+            force.set({})
+            published = judged(rows)
+            force.set(factors)
+            refitted = judged(rows)
+            cells = (published.median, refitted.median, refitted.p90, refitted.bias)
+            texts = ("" if cell is None else f"{100 * cell:.1f} %" for cell in cells)
+            yield f"| {name} | {sweep} | {len(rows)} | {' | '.join(texts)} |"
+    force.set({})
+
+
 def _used_by(rows: Sequence[Measurement], free: set[Constant], force: Factors) -> list[Constant]:
     """Returns the constants of ``free`` that change the price of a row."""
     rows = some(rows)
@@ -180,12 +237,13 @@ def _used_by(rows: Sequence[Measurement], free: set[Constant], force: Factors) -
 @click.option("--folder", type=click.Path(path_type=Path, exists=True, file_okay=False), default=COMMITTED)
 @click.option("--document", type=click.Path(path_type=Path, dir_okay=False))
 def main(folder: Path, document: Path | None) -> None:
-    table: list[str] = []
-    for line in lines(folder):
-        click.echo(line)
-        table.append(line)
-    if document is not None:
-        write_between_marks(document, "cross-validation", "\n".join(table))
+    for mark, table in (("products", product_lines), ("cross-validation", lines)):
+        text: list[str] = []
+        for line in table(folder):
+            click.echo(line)
+            text.append(line)
+        if document is not None:
+            write_between_marks(document, mark, "\n".join(text))
 
 
 if __name__ == "__main__":

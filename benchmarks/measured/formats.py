@@ -31,6 +31,8 @@ from benchmarks.measured.measurement import (
     tensor,
 )
 from benchmarks.measured.op_codes import ATTENTION, COLLECTIVE, ELEMENTWISE, MATMUL, OpRow, translate, unary_name
+from tt_xla.cost.product_blocks import Product, chosen, subblock
+from tt_xla.cost.rates import Work, rates_of
 from tt_xla.errors import MalformedModuleError
 from tt_xla.ir.layout import TILE, DataType
 from tt_xla.ir.mesh import Mesh
@@ -141,12 +143,16 @@ def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
     a = tensor((m, k), dtype, "TILE", a_memory, cores, target.grid)
     b = tensor((k, n), dtype, "TILE", _memory(row.get("in1_mem", ""), ""), cores, target.grid)
     out = tensor((m, n), dtype, "TILE", out_memory, cores, target.grid)
-    attributes: dict[str, Any] = {"compute_config": {"math_fidelity": row["fidelity"].lower()}}
-    if row.get("config", "manual") == "manual":
-        attributes["matmul_program_config"] = {
-            "per_core_m": ceil_div(ceil_div(m, TILE), rows),
-            "per_core_n": ceil_div(ceil_div(n, TILE), columns),
-        }
+    compute = {"math_fidelity": row["fidelity"].lower(), "fp32_dest_acc_en": False, "packer_l1_acc": True}
+    attributes: dict[str, Any] = {"compute_config": compute}
+    size = (ceil_div(m, TILE), ceil_div(k, TILE), ceil_div(n, TILE))
+    config = row.get("config", "manual")
+    if config == "manual":
+        attributes["matmul_program_config"] = _manual_blocks(size, (rows, columns), sharded=out.layout.is_sharded)
+    elif config == "oob":  # the collection's calls are of 2025
+        product = Product(size, (1, 1), [Work(spec.layout) for spec in (a, b, out)], wide=False)
+        blocks = chosen(product, rates_of(target), in_2025=True)
+        attributes["matmul_program_config"] = {} if blocks is None else blocks.config
     traced = row.get("trace", "").lower() == "true"
     wall = "traced" if traced else "untraced"
     measured = number(row, "host_us")
@@ -156,6 +162,14 @@ def _gemm(row: Row, line: int, name: str, arch: str) -> Measurement:
     instruction, values = step("matmul", [a, b], [out], attributes)
     label = f"{m}x{k}x{n} {dtype} {row['fidelity']} {row.get('board', '')}"
     return Measurement(line, label, MATMUL, instruction, values, target, measured, wall)
+
+
+def _manual_blocks(size: tuple[int, int, int], grid: tuple[int, int], *, sharded: bool) -> dict[str, int]:
+    """Returns the blocks of tt-metal's benchmark (``test_matmul_2d_host_perf``), in tiles, without its division of the
+    largest ones: a core packs a sharded result row by row."""
+    rows, columns = ceil_div(size[0], grid[0]), ceil_div(size[2], grid[1])
+    high, wide = subblock(1 if sharded else rows, columns)
+    return {"per_core_m": rows, "per_core_n": columns, "out_subblock_h": high, "out_subblock_w": wide}
 
 
 def _grid(text: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.measured.measurement import Measurement, Unpriced
 from tt_xla.cost import instruction_cost
+from tt_xla.cost.products import math_us
 from tt_xla.cost.rates import rates_of
 
 
@@ -82,8 +83,10 @@ def price(rows: Iterable[Measurement | Unpriced]) -> tuple[list[Priced], list[Un
             unpriced.append(Unpriced(row.line, row.label, f"its tensors do not fit the op ({error})"))
             continue
         rates = rates_of(row.target)
-        gap = {"": 0.0, "traced": rates.gap_traced, "untraced": rates.gap_untraced, "math": -cost.launch_us}[row.wall]
-        total = cost.total_us + gap
+        if row.wall == "math":
+            total = math_us(row.instruction, row.values, rates)
+        else:
+            total = cost.total_us + {"": 0.0, "traced": rates.gap_traced, "untraced": rates.gap_untraced}[row.wall]
         if total <= 0:
             unpriced.append(Unpriced(row.line, row.label, "the cost model predicts no device time"))
         else:

@@ -35,7 +35,7 @@ class Measurement:
         target: the chip.
         measured_us: measured time in microseconds.
         wall: the clock of the time. ``traced`` and ``untraced`` mean the host's clock, which includes the gap between
-            programs; ``math`` means the math thread, which does not see its own launch; empty means the kernel.
+            programs; ``math`` means the math thread, which does not see the last writes; empty means the kernel.
         mesh: the chips that take part; None for one chip.
     """
 

@@ -185,7 +185,7 @@ def test_the_prices_of_hand_tuned_encoders_are_near_their_times() -> None:
     vit = 12 * Encoder(sequence=7, width=24, heads=12, head_columns=6).total(joined=3, inner=6)
     bert = 24 * Encoder(sequence=12, width=32, heads=16, head_columns=8).total(joined=6, inner=8)
     assert 0.85 * kernel_us("vit-b-16") < vit < kernel_us("vit-b-16")
-    assert 0.85 * kernel_us("bert-large-384") < bert < kernel_us("bert-large-384")
+    assert 0.9 * kernel_us("bert-large-384") < bert < 1.06 * kernel_us("bert-large-384")
 
 
 def kernel_us(model: str) -> float:

@@ -118,14 +118,23 @@ def test_a_row_of_gemm_flops(row_of: Any) -> None:
         "512x768 bfp_bf8 l1 block_sharded 4x8",
     ]
     assert row.instruction.attributes == {
-        "compute_config": {"math_fidelity": "lofi"},
-        "matmul_program_config": {"per_core_m": 4, "per_core_n": 3},
+        "compute_config": {"math_fidelity": "lofi", "fp32_dest_acc_en": False, "packer_l1_acc": True},
+        "matmul_program_config": {"per_core_m": 4, "per_core_n": 3, "out_subblock_h": 1, "out_subblock_w": 3},
     }
     assert (row.measured_us, row.wall) == (18.0, "math")
     sharded = row_of(GEMM, in0_sharded="true", out_sharded="")
     assert [text.split()[-2] for text in places(sharded)] == ["block_sharded", "interleaved", "interleaved"]
     assert "matmul_program_config" not in row_of(GEMM, config="auto").instruction.attributes
     assert "matmul_program_config" in row_of(GEMM, config="manual").instruction.attributes
+    in_dram = row_of(GEMM, out_sharded="", out_mem="DRAM").instruction.attributes["matmul_program_config"]
+    assert (in_dram["out_subblock_h"], in_dram["out_subblock_w"]) == (2, 3)
+
+
+def test_a_row_of_gemm_flops_by_the_defaults_of_2025(row_of: Any) -> None:
+    """512 rows are one row of squares, so cores divided the columns alone."""
+    row = row_of(GEMM, config="oob", in0_mem="DRAM", out_sharded="", out_mem="DRAM")
+    config = row.instruction.attributes["matmul_program_config"]
+    assert (config["per_core_m"], config["per_core_n"], config["in0_block_w"]) == (16, 1, 2)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,11 @@ import pytest
 
 from tests.unit.pricing import CHIP, PAGE, R, price, sharded, spec
 from tt_xla.cost import attention, families, instruction_cost
-from tt_xla.ir.layout import DataType
+from tt_xla.cost.products import math_us
+from tt_xla.cost.rates import rates_of
+from tt_xla.ir.layout import BufferType, DataType
 from tt_xla.ir.program import Cost, Instruction, TensorSpec
+from tt_xla.target import load_target
 
 pytestmark = pytest.mark.quick
 
@@ -32,31 +35,115 @@ def product_time(fidelity: str, unpacked: float) -> float:
     return max(R.tile_product[fidelity], unpacked * R.unpack)
 
 
+def in_subblocks(fidelity: str, streamed: float, kept: int, length: int) -> float:
+    """Returns the time of a product of two tiles in a subblock, along which products share a tile of ``kept`` bytes."""
+    fetched = families.SUBBLOCK_CYCLES * CYCLE * kept / PAGE / length
+    return max(R.tile_product[fidelity], streamed + fetched)
+
+
+def block(tiles: int, page: int, *, shared: bool = True) -> float:
+    """Returns the time until a block of an operand in DRAM has arrived."""
+    read = families.MATMUL_READ_US + tiles * max(page * R.blocks, families.MATMUL_READ_PAGE_CYCLES * CYCLE)
+    return read + (families.BLOCK_HANDSHAKE_US + tiles * page * R.linked if shared else 0.0)
+
+
 @pytest.mark.parametrize("fidelity", ["lofi", "hifi4"])
 def test_a_product_of_blocks_on_all_cores(fidelity: str) -> None:
     """9 x 10 by 10 x 8 tiles: 3 x 2 tiles for each of 12 cores, as the config says, in 5 blocks of 2."""
     config = {"config": "multi_cast", "per_core_m": 3, "per_core_n": 2, "in0_block_w": 2, "out_subblock_w": 2}
     a, b, result = spec((288, 320)), spec((320, 256), DataType.BFP_BF8), spec((288, 256))
     cost = price("matmul", [a, b], result, matmul_program_config=config, compute_config={"math_fidelity": fidelity})
-    product = product_time(fidelity, BF8_PAGE) + families.SUBBLOCK_CYCLES * (1 / 2 - 1 / 4) * CYCLE
-    read = (90 * PAGE + 80 * BF8_PAGE) * R.dram * families.MATMUL_READ
-    left = families.BLOCK_HANDSHAKE_US + R.wait + 3 * 2 * PAGE * R.multicast
-    right = families.BLOCK_HANDSHAKE_US + R.wait + 2 * 2 * BF8_PAGE * R.multicast
-    arrival = max(left, right, read / 5)
+    product = in_subblocks(fidelity, BF8_PAGE * R.unpack_right, PAGE, 2)
+    arrival = max(block(3 * 2, PAGE), block(2 * 2, BF8_PAGE))
     step = max(6 * 2 * product, 6 * 2 * PAGE * R.pack)  # the packer adds up in L1 at half its speed
     pack = 6 * PAGE * R.pack
-    write = 6 * CYCLE / families.MATMUL_WRITE_BYTES_PER_CYCLE * PAGE
-    written = 72 * PAGE * R.dram * families.MATMUL_WRITTEN
-    last = max(6 * 2 * product + pack, write, written) + R.wait
-    compute, noc = 4 * step + 6 * 2 * product + pack, 5 * arrival + write
+    written = max(72 * PAGE * R.written, 6 * PAGE * CYCLE / families.MATMUL_WRITE_BYTES_PER_CYCLE)
+    computed = 6 * 2 * product + pack
+    compute, noc = 4 * step + computed, 5 * arrival + written
     dram = (90 * PAGE + 80 * BF8_PAGE + 72 * PAGE) * R.dram
-    total = arrival + 4 * max(step, arrival) + last
+    total = arrival + 4 * max(step, arrival) + max(computed, written) + R.wait
     assert figures(cost) == pytest.approx((launch(12) + max(total, dram), compute, dram, noc, launch(12), 12))
+
+
+def test_parts_of_a_result_follow_each_other() -> None:
+    """A core computes 4 x 2 of 8 x 4 tiles at a time; it reads no operand while it writes the last ones."""
+    config = {"config": "multi_cast", "per_core_m": 8, "per_core_n": 4, "in0_block_w": 2, "out_subblock_w": 2}
+
+    def total(part: tuple[int, int], columns: int = 16) -> float:
+        fields = config | {"out_block_h": part[0], "out_block_w": part[1], "per_core_n": columns // 4}
+        a, b, result = spec((768, 320)), spec((320, 32 * columns)), spec((768, 32 * columns))
+        return price("matmul", [a, b], result, matmul_program_config=fields).total_us - launch(12)
+
+    assert total((8, 2)) == pytest.approx(2 * total((8, 2), columns=8))
+    assert total((4, 2)) > total((8, 2)) > total((8, 4))
+
+
+def test_the_longer_side_of_a_subblock_shares_a_tile() -> None:
+    def compute(high: int, wide: int) -> float:
+        config = {"config": "multi_cast", "per_core_m": 4, "per_core_n": 4, "in0_block_w": 2}
+        config |= {"out_subblock_h": high, "out_subblock_w": wide}
+        a, b, result = spec((384, 320)), spec((320, 512)), spec((384, 512))
+        fields = {"matmul_program_config": config, "compute_config": {"math_fidelity": "lofi"}}
+        return price("matmul", [a, b], result, **fields).compute_us
+
+    left, right = PAGE * R.unpack_left, PAGE * R.unpack_right
+    difference = in_subblocks("lofi", right, PAGE, 4) - in_subblocks("lofi", left, PAGE, 4)
+    assert compute(1, 4) - compute(4, 2) == pytest.approx(16 * 10 * difference)
+    difference = in_subblocks("lofi", right, PAGE, 1) - in_subblocks("lofi", right, PAGE, 4)
+    assert compute(1, 1) - compute(1, 4) == pytest.approx(16 * 10 * difference)
+
+
+def test_results_that_are_divided_along_one_side_are_written_more_slowly() -> None:
+    p150 = load_target("p150")
+    rates = rates_of(p150)
+    values = [spec((3520, 32)), spec((32, 3520)), spec((3520, 3520))]
+
+    def written(rows: int, columns: int) -> float:
+        config = {"config": "multi_cast", "per_core_m": rows, "per_core_n": columns, "in0_block_w": 1}
+        attributes = {"matmul_program_config": config, "compute_config": {"math_fidelity": "lofi"}}
+        product = Instruction("ttnn.matmul", {"a": 0, "b": 1}, (2,), attributes)
+        return instruction_cost(product, values, p150).total_us - math_us(product, values, rates)
+
+    slower = 110 * 110 * PAGE * (families.MATMUL_WRITTEN * rates.dram - rates.written)
+    assert slower > 50
+    assert written(1, 110) - written(11, 10) == pytest.approx(slower, rel=0.05)
+
+
+def test_a_bias_is_added_to_sums_that_were_packed() -> None:
+    config = {"config": "multi_cast", "per_core_m": 3, "per_core_n": 2, "in0_block_w": 2}
+    a, b, result = spec((288, 320)), spec((320, 256)), spec((288, 256))
+    plain, biased = (
+        price("matmul", [a, b, *more], result, matmul_program_config=config) for more in ([], [spec((1, 256))])
+    )
+    arrival = families.BLOCK_HANDSHAKE_US + families.MATMUL_READ_US
+    assert biased.compute_us - plain.compute_us == pytest.approx(6 * PAGE * (R.pack + R.unpack) + arrival)
+
+
+def test_a_function_without_a_config_is_a_program_of_its_own() -> None:
+    a, b, result = spec((288, 320)), spec((320, 256)), spec((288, 256))
+    plain, applied = (price("matmul", [a, b], result, **more) for more in ({}, {"activation": "gelu"}))
+    assert applied.total_us == pytest.approx(plain.total_us + price("gelu", [result], result).total_us)
+    config = {"matmul_program_config": {"config": "multi_cast", "per_core_m": 3, "per_core_n": 2}}
+    plain, applied = (price("matmul", [a, b], result, **config, **more) for more in ({}, {"activation": "gelu"}))
+    assert applied.compute_us == pytest.approx(plain.compute_us + 6 * R.sfpu["gelu"])
+    assert applied.launch_us == plain.launch_us
+
+
+def test_one_left_matrix_stays_for_all_right_ones() -> None:
+    config = {"config": "multi_cast_1d", "per_core_m": 8, "per_core_n": 2, "in0_block_w": 2}
+    weights, result = spec((5, 64, 64)), spec((5, 3072, 64))
+    once, again = (
+        price("matmul", [left, weights], result, matmul_program_config=config)
+        for left in (spec((1, 3072, 64)), spec((5, 3072, 64)))
+    )
+    whole = families.BLOCK_HANDSHAKE_US + (192 * families.MATMUL_READ + 4) * PAGE * R.dram
+    assert whole > block(4, PAGE)
+    assert again.noc_us - once.noc_us == pytest.approx(5 * (whole - block(4, PAGE)))
 
 
 @pytest.mark.parametrize(("wide", "partial"), [(False, PAGE), (True, 2 * PAGE)])
 def test_partial_sums_that_the_compute_core_fetches_again(wide: bool, partial: int) -> None:
-    config = {"config": "multi_cast", "per_core_m": 3, "per_core_n": 2, "in0_block_w": 2}
+    config = {"config": "multi_cast", "per_core_m": 3, "per_core_n": 2, "in0_block_w": 2, "out_subblock_w": 2}
     compute_config = {"math_fidelity": "lofi", "fp32_dest_acc_en": wide, "packer_l1_acc": False}
     cost = price(
         *("matmul", [spec((288, 320)), spec((320, 256))], spec((288, 256))),
@@ -64,8 +151,8 @@ def test_partial_sums_that_the_compute_core_fetches_again(wide: bool, partial: i
         compute_config=compute_config,
         activation="gelu",
     )
-    product = product_time("lofi", 2 * PAGE)
-    step = 6 * 2 * product + 6 * partial * (R.pack + R.unpack)
+    product = in_subblocks("lofi", PAGE * R.unpack_right, PAGE, 2)
+    step = 6 * 2 * product + 6 * partial * (R.pack + R.unpack) * families.RELOAD_FACTOR
     expected = 4 * step + 6 * 2 * product + 6 * (R.sfpu["gelu"] + PAGE * R.pack)
     assert cost.compute_us == pytest.approx(expected)
 
@@ -78,20 +165,33 @@ def test_shards_are_read_in_place_and_written_in_place() -> None:
         matmul_program_config=config,
         compute_config={"math_fidelity": "hifi2"},
     )
-    product = product_time("hifi2", 2 * PAGE)
+    product = in_subblocks("hifi2", PAGE * R.unpack, PAGE, 8)
     compute = 24 * (10 * product + PAGE * R.pack) + 3 * 8 * 10 * PAGE * R.multicast  # in three turns
     dram = 80 * PAGE * R.dram
     assert figures(cost) == pytest.approx((launch(3) + max(compute, dram), compute, dram, 0.0, launch(3), 3))
 
 
+def test_the_plain_kernel_waits_for_both_tiles_of_each_product() -> None:
+    """Tensors in L1 whose squares of 16 x 16 tiles are more than the cores."""
+    place = {"buffer": BufferType.L1}
+    a, b, result = spec((2048, 64), **place), spec((64, 2080), **place), spec((2048, 2080), **place)
+    cost = price("matmul", [a, b], result, compute_config={"math_fidelity": "lofi"})
+    tiles = math.ceil(64 * 65 / 12)
+    noc = tiles * 2 * 2 * (R.wait + PAGE * R.arrival)
+    compute = tiles * (2 * product_time("lofi", 2 * PAGE) + PAGE * R.pack)
+    assert figures(cost) == pytest.approx((launch(12) + noc, compute, 0.0, noc, launch(12), 12))
+
+
 def test_matrices_of_a_batch_follow_each_other() -> None:
-    def compute(batch: int, *, one_weight: bool) -> float:
-        shape = (320, 256) if one_weight else (batch, 320, 256)
-        return price("matmul", [spec((batch, 288, 320)), spec(shape)], spec((batch, 288, 256))).compute_us
+    def compute(batch: int, *, one_weight: bool, **attributes: Any) -> float:
+        weight = spec((320, 256) if one_weight else (batch, 320, 256))
+        return price("matmul", [spec((batch, 288, 320)), weight], spec((batch, 288, 256)), **attributes).compute_us
 
     assert compute(5, one_weight=False) == pytest.approx(5 * compute(1, one_weight=False))
-    rows = price("matmul", [spec((1440, 320)), spec((320, 256))], spec((1440, 256)))
-    assert compute(5, one_weight=True) == pytest.approx(rows.compute_us)
+    assert compute(5, one_weight=True) == pytest.approx(5 * compute(1, one_weight=True))  # TT-NN joins no rows
+    config = {"matmul_program_config": {"config": "multi_cast", "per_core_m": 15, "per_core_n": 2}}
+    rows = price("matmul", [spec((1440, 320)), spec((320, 256))], spec((1440, 256)), **config)
+    assert compute(5, one_weight=True, **config) == pytest.approx(rows.compute_us)  # unless a config says so
     turned = price("matmul", [spec((320, 288)), spec((320, 256))], spec((288, 256)), transpose_a=True)
     assert turned == price("matmul", [spec((288, 320)), spec((320, 256))], spec((288, 256)))
 

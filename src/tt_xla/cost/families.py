@@ -99,15 +99,26 @@ ALIGNED_BYTES = 16
 # tile after computing, for 8, 30 and 96 bfloat16 tiles a core.
 MATMUL_WRITE_BYTES_PER_CYCLE = 4.5
 
-# Time in which the whole chip reads a matmul's interleaved operands from DRAM block by block, and writes its result,
-# in units of a plain copy's time: after each block or subblock the kernels wait for all its pages. Profiler, p100,
-# products of bfloat8_b with 1 to 8 columns of tiles on 86 and 103 cores: 224 GB/s read, then 132 GB/s written.
+# Time until a block of an operand that a core reads from memory begins to arrive, without the handshake, and cycles in
+# which the core requests a page of it. GEMM sweep, small products: 0.5 to 0.6 us a block with the handshake; 38 cycles
+# more a tile of bfloat4_b, bfloat8_b and bfloat16 than sending it takes on p150.
+MATMUL_READ_US = 0.2
+MATMUL_READ_PAGE_CYCLES = 38.0
+
+# Time in which the chip reads the left operand if each core reads its own rows, and in which it writes results that are
+# divided along one side, in units of a plain copy's time: writers then use one NoC. Profiler, p100, products of
+# bfloat8_b with 1 to 8 columns of tiles on 86 and 103 cores: 224 GB/s read, then 132 GB/s written.
 MATMUL_READ = 1.4
 MATMUL_WRITTEN = 2.4
 
-# A matmul kernel multiplies the result subblock by subblock, and for each subblock fetches the left tile once for all
-# its columns. Height-sharded sweep: 66, 42 and 36 cycles a tile product at hifi2 with subblocks of 1, 3 and 6 columns.
-# The measured efficiency of the matrix unit holds for subblocks that are 4 tiles wide.
+# Part of the time to pack and unpack partial sums that a core spends on them if it fetches them again for each block;
+# it packs while it multiplies the next subblock. Profiler, 2025, p100 and bh20: 70 cycles a tile at lofi and 50 at
+# hifi4 beside the products. (A sweep of late 2026, matmul_oob in tt-metal's benchmarks, shows 170 at hifi4.)
+RELOAD_FACTOR = 0.75
+
+# A matmul kernel multiplies the result subblock by subblock, and keeps a tile of one operand while it goes along the
+# subblock's longer side: cycles to fetch that tile, of bfloat16. Height-sharded sweep: 66, 42 and 36 cycles a tile
+# product at hifi2 with subblocks of 1, 3 and 6 columns. Convolutions count from subblocks that are 4 tiles wide.
 SUBBLOCK_CYCLES = 36.0
 SUBBLOCK_WIDTH = 4
 

@@ -40,14 +40,28 @@ class Rates:
     """us per byte of one core that goes through pages one by one."""
     block: float
     """us per byte of one core that reads many pages of DRAM at a time."""
+    blocks: float
+    """us per byte of one core that reads blocks of an operand of a product from DRAM."""
     local: float
     """us per byte that a core copies within its own L1 or from another core's."""
     multicast: float
     """us per byte that a core receives by multicast."""
+    linked: float
+    """us per byte that a core receives by multicasts that follow each other on one path."""
+    written: float
+    """us per byte of the whole chip, for results that products write to DRAM."""
+    l1_bytes: int
+    """Bytes of a core's L1 that circular buffers may fill."""
     unpack: float
     """us per byte that a core unpacks."""
     pack: float
     """us per byte that a core packs."""
+    unpack_left: float
+    """us per byte that a core unpacks of the left operand of products."""
+    unpack_right: float
+    """us per byte that a core unpacks of the right operand of products."""
+    busy_clock: float
+    """Part of the nominal clock at which :attr:`tile_product` was measured, while all matrix units worked."""
     tile_product: Mapping[str, float]
     """us per product of two 32x32 tiles on one core, by math fidelity."""
     sfpu: Mapping[str, float]
@@ -101,10 +115,17 @@ def _of(target: Target) -> Rates:
         banks=target.dram_banks,
         stream=cycle_us / target.stream_bytes_per_cycle,
         block=cycle_us / target.dram_core_bytes_per_cycle,
+        blocks=cycle_us / target.dram_block_bytes_per_cycle,
         local=cycle_us / target.noc_bytes_per_cycle,
         multicast=cycle_us / target.noc_multicast_bytes_per_cycle,
+        linked=cycle_us / target.noc_linked_bytes_per_cycle,
+        written=1e6 / target.dram_products_bytes_per_second,
+        l1_bytes=target.l1_usable_bytes,
         unpack=cycle_us / target.unpack_bytes_per_cycle,
         pack=cycle_us / target.pack_bytes_per_cycle,
+        unpack_left=cycle_us / target.product_unpack_bytes_per_cycle[0],
+        unpack_right=cycle_us / target.product_unpack_bytes_per_cycle[1],
+        busy_clock=target.busy_clock,
         tile_product=products,
         sfpu={op: cycles * cycle_us for op, cycles in target.sfpu_cycles.items()},
         wait=target.page_wait_us,

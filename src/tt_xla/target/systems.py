@@ -57,10 +57,19 @@ _WORMHOLE: dict[str, Any] = _TENSIX | {
     "dram_peak_bytes_per_second": 288e9,  # [ISA] 12 channels of 24 GB/s
     "dram_achieved_bytes_per_second": 190e9,  # [DRAM] interleaved matmul weights; best micro-benchmark 267e9
     "dram_sharded_bytes_per_second": 240e9,  # [DRAM] Llama's products: 239e9 to 260e9
+    # [DRAM] random placement on the NoC of writers: 78e9 to 82e9; [GEMM] 69e9 to 96e9 after computing ends.
+    "dram_products_bytes_per_second": 79e9,
     "dram_core_bytes_per_cycle": 22.0,  # [CI] directed read; write 21
+    "dram_block_bytes_per_cycle": 22.0,  # the same
+    # [GEMM] products of bfloat16 at hifi2 take the math thread 42 and 46 cycles, of bfloat8_b at lofi 21 and 25, with
+    # subblocks of 4x2 and 1x8 tiles.
+    "product_unpack_bytes_per_cycle": (60.0, 50.0),
+    # [GEMM] calls that mostly compute take 1.11 to 1.14 times the math thread's cycles; efficiencies contain it.
+    "busy_clock": 0.875,
     "stream_bytes_per_cycle": 6.0,  # [PROF] layer norm of 40 tiles on one core; relu from L1 to L1: 4.7
     "noc_bytes_per_cycle": 28.0,  # [CI] unicast read; write 30
     "noc_multicast_bytes_per_cycle": 14.0,  # [CI] one to all, not linked
+    "noc_linked_bytes_per_cycle": 22.0,  # [CI] one to all, linked
     "page_wait_us": 0.5,  # [PROF] 1.24 times Blackhole's, as are the read latencies of both chips' NoC tables
     "stream_page_bytes_per_cycle": 16.0,  # Blackhole's
     "scalar_fill_cycles": 3500.0,  # [PROF] times a scalar 6.4 us, times a tensor 2.8; a store takes 5 [ISA]
@@ -91,9 +100,13 @@ _BLACKHOLE: dict[str, Any] = _TENSIX | {
     "unpack_bytes_per_cycle": 120.0,  # [GEMM] bfloat16 at hifi2 takes 36 cycles a tile product
     "sfpu_cycles": sfpu_cycles("blackhole"),
     "dram_core_bytes_per_cycle": 33.0,  # [CI] directed read; write 34
+    "dram_block_bytes_per_cycle": 52.0,  # [GEMM] p150, one core reads and sends 32 tiles of bfloat16 in 91 cycles each
+    "product_unpack_bytes_per_cycle": (120.0, 120.0),  # [GEMM] no product is bound by it
+    "busy_clock": 1.0,  # [GEMM] calls take as long as the math thread, but for the largest
     "stream_bytes_per_cycle": 7.0,  # [PROF] eltwise on 20 cores: 6.4 to 8
     "noc_bytes_per_cycle": 59.0,  # [CI] unicast read and write
     "noc_multicast_bytes_per_cycle": 24.0,  # [CI] one to all, not linked
+    "noc_linked_bytes_per_cycle": 39.0,  # [CI] one to all, linked
     # [PROF] rows of 512 bytes copied one by one 537 cycles each, tiles through relu 644, through add 769.
     "page_wait_us": 0.38,
     "stream_page_bytes_per_cycle": 16.0,
@@ -154,6 +167,8 @@ _P150: dict[str, Any] = _BLACKHOLE | {
     # [PROF] read by 103 cores of a p100 343e9, added by 110 of them 319e9; concat and slices on p150 343e9.
     "dram_achieved_bytes_per_second": 360e9,
     "dram_sharded_bytes_per_second": 475e9,  # [PROF] four products of a Llama decoder at lofi: 456e9 to 499e9
+    # [GEMM] whole calls without the math thread's time, and the last block: 225e9 to 260e9 for results of 2 to 14 MB.
+    "dram_products_bytes_per_second": 244e9,
 }
 
 # No descriptor of a p100 is public. It is described as a p150 with one DRAM controller less. Reference measurements of
@@ -166,6 +181,7 @@ _P100: dict[str, Any] = (
         "dram_peak_bytes_per_second": 448e9,  # product page
         "dram_achieved_bytes_per_second": 360e9 * 7 / 8,
         "dram_sharded_bytes_per_second": 475e9 * 7 / 8,
+        "dram_products_bytes_per_second": 244e9 * 7 / 8,
     }
 )
 

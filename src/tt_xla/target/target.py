@@ -83,6 +83,10 @@ class Target:
     """Cycles that one core's vector unit takes for a 32x32 tile, by op name without dialect (``exp``)."""
     unpack_bytes_per_cycle: float
     """Bytes that both unpackers of a core together read from L1."""
+    product_unpack_bytes_per_cycle: tuple[float, float]
+    """Bytes of the left and of the right operand that a product unpacks, each of which one unpacker reads from L1."""
+    busy_clock: float
+    """Part of the clock that remains while the matrix units of all cores work without a pause."""
     pack_bytes_per_cycle: float
     """Bytes that the packers of a core together write to L1."""
     dram_peak_bytes_per_second: float
@@ -91,14 +95,20 @@ class Target:
     """Bandwidth of one chip that well-written kernels on interleaved buffers reach."""
     dram_sharded_bytes_per_second: float
     """Bandwidth of one chip that products with weights sharded over the DRAM banks reach, if computing is faster."""
+    dram_products_bytes_per_second: float
+    """Bandwidth of one chip at which the cores that compute a product write its tiles."""
     dram_core_bytes_per_cycle: float
     """Bytes that a single core reads from DRAM."""
+    dram_block_bytes_per_cycle: float
+    """Bytes that a single core reads from DRAM if it requests blocks of pages at once."""
     stream_bytes_per_cycle: float
     """Bytes that one core moves, in and out together, when it processes an interleaved buffer page by page."""
     noc_bytes_per_cycle: float
     """Bytes that a single core sends to or receives from another core."""
     noc_multicast_bytes_per_cycle: float
     """Bytes that one core sends to many cores at once."""
+    noc_linked_bytes_per_cycle: float
+    """The same for multicasts that keep their path for the next one, as those of products do."""
     page_wait_us: float
     """Time from a core's request of a page to its arrival, if the core waits for each page before the next."""
     stream_page_bytes_per_cycle: float
