@@ -1,7 +1,7 @@
 """Convolutions in which each channel has a kernel of its own, in the emulated card's order of additions.
 
 An element adds its terms one after another by fused multiply-adds, row by row of the kernel. What a window covers
-beyond the image are zeros, which are terms too. Convolutions of more than 2**22 multiplications are a library's.
+beyond the image are zeros, which are terms too. Convolutions of more than 2**18 multiplications are a library's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tt_xla.runtime.emulator.windows import Window
 
 Tensor = torch.Tensor
 
-_LARGE = 1 << 22
+_LARGE = 1 << 18
 
 
 def result_size(image: Sequence[int], weight: Sequence[int], window: Window) -> tuple[int, int]:
