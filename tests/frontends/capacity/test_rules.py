@@ -196,4 +196,7 @@ def test_equal_sizes_in_other_forms_have_an_equation_that_jax_takes():
     assert always_equal((s - 8) // 8 + 1, s // 8)
     assert not always_equal(s // 2, s // 3)
     assert equation(s + 1, 2 * s) is None
+    text = equation(256 - jax.core.max_dim(256 - s, 0), s)
+    (other,) = jax.export.symbolic_shape("s", constraints=[text])
+    assert 256 - jax.core.max_dim(256 - other, 0) == other
     assert integer_value(s // 4 + 2 * s, {"s": 9}) == 20

@@ -210,10 +210,11 @@ def equation(first: Size, second: Size) -> str | None:
                 return f"mod({ast.unparse(dividend)}, {divisor}) == 0"
         terms = _terms(_parsed(str(size)))
         for index, (sign, term) in enumerate(terms):
-            if isinstance(term, ast.Call) and sign == 1:
-                others = terms[:index] + terms[index + 1 :]
-                rest = [f"{'-' if sign > 0 else '+'} {ast.unparse(node)}" for sign, node in others]
-                return f"{ast.unparse(term)} == {' '.join([str(other), *rest])}".replace("**", "^")
+            if isinstance(term, ast.Call):
+                rest = [(-sign * each, node) for each, node in terms[:index] + terms[index + 1 :]]
+                rest = [(sign * each, node) for each, node in _terms(_parsed(str(other)))] + rest
+                text = " ".join(f"{'+' if each > 0 else '-'} {ast.unparse(node)}" for each, node in rest)
+                return f"{ast.unparse(term)} == {text.removeprefix('+ ')}".replace("**", "^")
     return None
 
 
