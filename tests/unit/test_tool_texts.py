@@ -437,12 +437,15 @@ def test_the_table_of_measurements(capsys: pytest.CaptureFixture[str]) -> None:
 def test_predictions_by_the_clock_that_measured() -> None:
     row = measured(10.0, "a")
     bad = replace(row, values=row.values[:1])
-    kernel, traced, untraced, math = (
-        price([replace(row, wall=wall)])[0][0].predicted_us for wall in ("", "traced", "untraced", "math")
+    instruction, values = step("matmul", [spec((64, 64)), spec((64, 64))], [spec((64, 64))])
+    product = replace(row, instruction=instruction, values=values)
+    kernel, traced, untraced = (
+        price([replace(row, wall=wall)])[0][0].predicted_us for wall in ("", "traced", "untraced")
     )
+    whole, math = (price([replace(product, wall=wall)])[0][0].predicted_us for wall in ("", "math"))
     assert traced - kernel == pytest.approx(CHIP.gap_us_traced)
     assert untraced - kernel == pytest.approx(CHIP.gap_us_untraced)
-    assert 0 < math < kernel
+    assert 0 < math < whole
     priced, left = price([bad, row, Unpriced(9, "x", "y")])
     assert [each.measurement for each in priced] == [row]
     assert [each.line for each in left] == [2, 9]

@@ -150,7 +150,7 @@ class Executable:
         self._first_run: FirstRun | None = None
         """Checks of the first run; None in later runs."""
         self.fused = self._fused_kernels()
-        self._fresh: frozenset[int] = frozenset()
+        self._fresh_positions: frozenset[int] = frozenset()
         """Positions of results that have their declared types and lie in memory that nobody else has."""
 
     @functools.cached_property
@@ -275,17 +275,19 @@ class Executable:
         call = self._call_entry if self.counters.runs else self._run_first
         start = time.perf_counter()
         results = call(arguments)
-        if len(self._fresh) == len(results):
+        if len(self._fresh_positions) == len(results):
             owned = [*results]
         else:
-            owned = owned_results(results, self._declared, arguments, self.const_evals.ids, writable, self._fresh)
+            owned = owned_results(
+                results, self._declared, arguments, self.const_evals.ids, writable, self._fresh_positions
+            )
         self.counters.runs += 1
         if self.fused.waits:
             changed = self.fused.ran(time.perf_counter() - start)
             for name, linked in changed.items():
                 self._bound[name].linked = linked
             if changed:
-                self._fresh = self._fresh_results()
+                self._fresh_positions = self._fresh_results()
         if self._weights.settled_generation != self.const_evals.generation:
             self._weights.release_results(self.const_evals.generation, self._const_eval_results())
         return owned
@@ -319,7 +321,7 @@ class Executable:
         self._weights.clear()
         self._reader.forget_stand_ins()
         self._traces.reset()
-        self.fused, self._fresh = self._fused_kernels(), frozenset()
+        self.fused, self._fresh_positions = self._fused_kernels(), frozenset()
         for bound in self._bound.values():
             bound.linked, bound.calls = None, []
 

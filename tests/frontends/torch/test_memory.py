@@ -133,7 +133,8 @@ def test_weights_of_a_module_that_moved_to_the_device_are_constants_of_its_first
         with torch.set_grad_enabled(not is_inference):
             for seed in (1, 2, 3):
                 model(torch.full((4, 64), float(seed), dtype=torch.bfloat16).to("tt")).cpu()
-                assert seed > 1 or (const_eval_bytes() > kept_before) == is_inference
+                if seed == 1:
+                    assert (const_eval_bytes() > kept_before) == is_inference
         assert session.current.counters[metrics.COMPILED] - first == (1 if is_inference else 2)
     finally:
         torch_xla.set_custom_compile_options({})
