@@ -8,7 +8,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tt_xla.frontends.torch import symbolic
 from tt_xla.frontends.torch.backend import clear_programs, compiled_programs
+from tt_xla.frontends.torch.private.fake import new_symbol, symbolic_mode
 
 KERNEL = torch.nn.Parameter(torch.linspace(-1, 1, 108).view(4, 3, 3, 3), requires_grad=False)
 TABLE = torch.nn.Parameter(torch.linspace(-1, 1, 400).view(40, 10), requires_grad=False)
@@ -170,3 +172,18 @@ def test_a_host_op_between_symbolic_sizes_has_gradients(monkeypatch):
     for shape in (2, 5, 3), (3, 7, 4):
         x = torch.randn(shape)
         torch.testing.assert_close(_gradient(compiled, x, "tt"), _gradient(function, x, "cpu"), rtol=1e-3, atol=1e-3)
+
+
+def test_a_fact_that_holds_for_the_traced_size_alone_becomes_a_guard():
+    mode = symbolic_mode()
+    size = new_symbol(mode, 8)
+    facts, name = symbolic.Facts([size]), str(size.node.expr)
+    assert not facts.settle(symbolic.UndecidedError("", name, ">=", 9))
+    assert not mode.shape_env.guards
+    assert facts.settle(symbolic.UndecidedError("", name, ">", 5))
+    assert [str(guard.expr) for guard in mode.shape_env.guards] in ([f"{name} > 5"], [f"5 < {name}"])
+    assert facts.constraints == [f"{name} >= 5 + 1"]
+    assert not facts.settle(symbolic.UndecidedError("", name, ">", 5))  # it did not help
+    assert not facts.settle(symbolic.UndecidedError("", "unknown", ">", 5))
+    mode.shape_env.freeze()
+    assert not facts.settle(symbolic.UndecidedError("", name, ">", 6))
