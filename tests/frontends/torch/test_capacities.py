@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from benchmarks.lengths import convolutions, language_model
 from tt_xla.frontends.torch.backend import clear_programs, compiled_programs
 
 
@@ -57,20 +58,13 @@ class Masked(nn.Module):
         return torch.softmax(scores, 1) * mask[..., None]
 
 
-def _cnn():
-    return nn.Sequential(
-        *(nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(3, 2, 1)),
-        *(nn.Conv2d(8, 8, 3, 1, 1), nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4)),
-    )
-
-
 def _ids(*shape):
     return torch.randint(0, 50, shape)
 
 
 MODELS = {
-    "batches of images": (_cnn, lambda n: (torch.randn(n, 3, 32, 32),), [4, 5, 6, 7, 9, 3], 5),
-    "images of any size": (_cnn, lambda n: (torch.randn(2, 3, n, n + 8),), [32, 40, 44, 50, 60, 36], 3),
+    "batches of images": (convolutions, lambda n: (torch.randn(n, 3, 32, 32),), [4, 5, 6, 7, 9, 3], 5),
+    "images of any size": (convolutions, lambda n: (torch.randn(2, 3, n, n + 8),), [32, 40, 44, 50, 60, 36], 3),
     "sequences": (Encoder, lambda n: (_ids(2, n),), [5, 6, 9, 12, 33], 3),
     "batches of sequences": (Encoder, lambda n: (_ids(n % 4 + 2, n),), [5, 6, 9, 12, 33], 5),
     "causal attention": (Causal, lambda n: (_ids(2, n),), [5, 6, 9, 12, 33], 3),
@@ -224,31 +218,14 @@ def test_a_result_goes_to_the_next_call_without_a_copy(monkeypatch):
     assert cache.t().sum().item() == 2 * (9 + 39 + 27)
 
 
-def _llama():
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=512,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=512,
-        bos_token_id=None,
-        eos_token_id=511,
-    )
-    return LlamaForCausalLM(config).eval()
-
-
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["recorded", "compiled"])
 def test_generate_with_a_growing_cache_has_the_ids_of_the_cpu_and_few_programs(is_compiled, monkeypatch):
     from transformers import DynamicCache
 
     monkeypatch.setenv("TTXLA_CACHE", "off")
     monkeypatch.setenv("TTXLA_NUMERICS", "exact")
-    model = _llama()
+    torch.manual_seed(0)
+    model = language_model()
     there = copy.deepcopy(model).to("tt")
     if is_compiled:
         there.forward = torch.compile(there.forward, backend="tt")

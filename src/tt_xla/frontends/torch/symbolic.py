@@ -116,10 +116,10 @@ def _shapes_in(message: str) -> list[tuple[str, ...]]:
 
 
 class Facts:
-    """What JAX is told about the sizes of a graph beyond the range of each.
+    """Collects what JAX is told about the sizes of a graph beyond the range of each.
 
-    It holds for all sizes, or PyTorch calls the graph only with sizes for which it holds, after a guard for this if it
-    has none.
+    A fact holds for all sizes, or PyTorch calls the graph only with sizes for which it holds; where nothing else says
+    so, a guard is added for it.
 
     Args:
         sizes: the sizes of the graph's inputs.
